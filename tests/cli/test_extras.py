@@ -47,7 +47,7 @@ def rookery_without(module: str, *arguments: str, cwd: Path) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    ("missing", "arguments", "told"),
+    ("missing", "arguments", "complaint"),
     [
         ("greenlet", ("hub",), "a hub needs greenlet, too: pip install 'rookery[hub]'"),
         ("greenlet", ("fleet", "code"), "needs greenlet, too: pip install 'rookery[hub]'"),
@@ -64,11 +64,11 @@ def rookery_without(module: str, *arguments: str, cwd: Path) -> Outcome:
     ],
 )
 def test_one_missing_package_is_one_line(
-    missing: str, arguments: tuple[str, ...], told: str, tmp_path: Path
+    missing: str, arguments: tuple[str, ...], complaint: str, tmp_path: Path
 ) -> None:
     outcome = rookery_without(missing, *arguments, cwd=tmp_path)
     assert outcome.code == 2, outcome.err
-    assert told in outcome.complaint()
+    assert complaint in outcome.complaint()
     assert outcome.out == ""
     assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""What is observed for the lake, put together: only programs that are told to observe load this."""
+"""Observers of nodes and brokers, for the lake: loaded by programs with --observe only."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # each program needs one of them only
 
 @asynccontextmanager
 async def observe_node(node: "MeshNode", view: "NodeView", folder: Path) -> AsyncIterator[None]:
-    """While it lasts, what the node measures, hears and decides goes into the folder's spool."""
+    """Write the node's measurements, records and decisions to the folder's spool."""
     from rookery.store.observers.node import NodeObserver
     from rookery.store.observers.requests import request_observer
 
@@ -34,7 +34,7 @@ async def observe_node(node: "MeshNode", view: "NodeView", folder: Path) -> Asyn
 async def observe_broker(
     broker: "CrowBroker", folder: Path, themes: Iterable[str]
 ) -> AsyncIterator[None]:
-    """While it lasts, messages of these themes go into the folder's spool."""
+    """Write the messages of these themes to the folder's spool."""
     from rookery.store.observers.messages import LIMITS, message_observer
 
     async with await Observer.open(folder, "", LIMITS) as observer:

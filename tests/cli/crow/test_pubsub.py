@@ -139,7 +139,7 @@ def test_the_broker_takes_commands(broker: JsonObject) -> None:
     assert "name:commanded count_of_subs:1\n" in outcome.out
 
 
-def test_nobody_serves_it(broker: JsonObject) -> None:
+def test_a_theme_without_a_server(broker: JsonObject) -> None:
     arguments = ["nobody", "x", "--timeout", "0.3", "--broker", str(broker["udp"])]
     outcome = rookery("crow", "request", *arguments)
     assert (outcome.code, outcome.out) == (3, "")

@@ -12,7 +12,7 @@ from tests.cli.program import rookery, running
 from tests.patience import PATIENCE_S
 
 
-def test_delivered_is_told() -> None:
+def test_delivered_is_printed() -> None:
     """C3: QoS 1 and 2 are confirmed, QoS 0 is only sent."""
     with tower() as (_, first):
         address = str(first["udp"])

@@ -84,14 +84,14 @@ def test_an_echo_comes_back_from_either_gate(gate: str) -> None:
 def test_an_echo_of_a_node_message_is_for_the_node_it_came_from() -> None:
     with tower("--node", "7", "--echo") as (_, first), tower("--node", "5") as (process, second):
         # A packet from node 5 of the second tower, as if it had sent it.
-        way = crow_address.parse(str(first["udp"]))
+        hop = crow_address.parse(str(first["udp"]))
         data = bytes([5, 0, 7, 0, 0]) + b"there and back"
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.bind(("127.0.0.1", 0))
             sock.settimeout(PATIENCE_S)
-            port = int.from_bytes(way[-2:], "big")
+            port = int.from_bytes(hop[-2:], "big")
             sock.sendto(
-                CrowPacket(3, False, way, 0, 1, 0, 200, data).serialize(), ("127.0.0.1", port)
+                CrowPacket(3, False, hop, 0, 1, 0, 200, data).serialize(), ("127.0.0.1", port)
             )
             echo = CrowPacket.parse(sock.recv(1000))
         assert echo.data == bytes([7, 0, 5, 0, 0]) + b"there and back"
@@ -129,8 +129,8 @@ def test_only_those_on_the_list_are_let_in() -> None:
 
 def test_hostile_datagrams_are_counted_by_reason() -> None:
     with tower() as (process, first):
-        way = crow_address.parse(str(first["udp"]))
-        port = int.from_bytes(way[-2:], "big")
+        hop = crow_address.parse(str(first["udp"]))
+        port = int.from_bytes(hop[-2:], "big")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.sendto(b"short", ("127.0.0.1", port))
             sock.sendto(

@@ -36,7 +36,7 @@ def test_its_scenarios_are_listed() -> None:
     assert all(name in rookery("demo", "--list").out for name in listed)
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_another_program_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     outcome = rookery("demo", "--folder", tmp_path)
     assert outcome.code == 2
@@ -50,7 +50,7 @@ def test_an_incident_needs_a_demo(tmp_path: Path) -> None:
     assert "rookery demo" in outcome.complaint()
 
 
-def test_options_that_make_no_sense_are_told() -> None:
+def test_options_that_make_no_sense_are_refused() -> None:
     assert "--days" in rookery("demo", "--days", "-1").complaint()
     assert "links" in rookery("demo", "--keep").complaint()
 

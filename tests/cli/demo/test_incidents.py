@@ -22,23 +22,23 @@ class Storm:
         return IncidentNotice("it is calm", is_over=True)
 
 
-async def test_it_happens_and_ends_and_everybody_is_told(tmp_path: Path) -> None:
-    heard: list[IncidentNotice] = []
+async def test_an_incident_begins_and_ends_and_both_are_reported(tmp_path: Path) -> None:
+    notices: list[IncidentNotice] = []
     socket = tmp_path / "demo.sock"
-    async with incident_socket(IncidentControl(Storm(), heard.append), socket):
+    async with incident_socket(IncidentControl(Storm(), notices.append), socket):
         assert (await send_command(socket, IncidentCommand("begin"))).text == "it blows"
         assert (await send_command(socket, IncidentCommand("end"))).is_over
-    assert [told.text for told in heard] == ["it blows", "it is calm"]
+    assert [notice.text for notice in notices] == ["it blows", "it is calm"]
     assert not socket.exists()
 
 
 async def test_one_key_turns_it_on_and_off(tmp_path: Path) -> None:
-    heard: list[IncidentNotice] = []
-    desk = IncidentControl(Storm(), heard.append)
+    notices: list[IncidentNotice] = []
+    control = IncidentControl(Storm(), notices.append)
     for is_over in (False, True, False):
-        assert (await desk.turn()).is_over is is_over
+        assert (await control.turn()).is_over is is_over
 
 
-async def test_nobody_is_there_without_a_demo(tmp_path: Path) -> None:
+async def test_without_a_demo_there_is_no_socket(tmp_path: Path) -> None:
     with pytest.raises(UnreachableError, match="rookery demo"):
         await send_command(tmp_path / "demo.sock", IncidentCommand("begin"))

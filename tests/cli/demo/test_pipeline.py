@@ -22,7 +22,7 @@ def wait_for_the_past(log: Path) -> None:
         time.sleep(0.1)
 
 
-async def test_what_cannot_be_made_is_told_of_and_made_when_it_can_be(
+async def test_a_failed_step_is_reported_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "AGAIN_S", 0.1)
@@ -30,13 +30,13 @@ async def test_what_cannot_be_made_is_told_of_and_made_when_it_can_be(
     (tmp_path / "logs").mkdir()
     write_roster(folder, await make_members(folder))
     folder.lake.write_text("in the way of a folder")
-    told: asyncio.Queue[str] = asyncio.Queue()
+    remarks: asyncio.Queue[str] = asyncio.Queue()
     lake = DemoPipeline(
-        folder, [], days=1, every="45s", tell=lambda kind, values: None, say=told.put_nowait
+        folder, [], days=1, every="45s", tell=lambda kind, values: None, say=remarks.put_nowait
     )
     async with asyncio.timeout(WITHIN_S), asyncio.TaskGroup() as tasks:
         working = tasks.create_task(lake.run(asyncio.Event()))
-        line = await told.get()
+        line = await remarks.get()
         assert line.startswith("the lake stopped: past has ended with exit code 3: landing/")
         assert f"; see {folder.log('lake')}; it is started again in 0.1 s" in line
         folder.lake.unlink()

@@ -9,7 +9,7 @@ OK = {"ok": True, "step": None, "error": None, "log": None}
 FULL = {"ok": False, "step": "landing", "error": "no room", "log": "/demo/logs/spark.log"}
 
 
-def test_trouble_is_told_once_and_so_is_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_printed_once_and_so_is_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     show = DemoPrinter(Output(json=False))
     for run in (FULL, FULL, OK, OK):
         show.lake("run", run)

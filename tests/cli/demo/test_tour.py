@@ -46,9 +46,9 @@ def test_without_a_lake_nothing_of_it_is_shown() -> None:
 
 
 def test_programs_get_the_same(tmp_path: Path) -> None:
-    told = tour(tmp_path).json()
-    assert told["password"] == "correct horse"
-    assert told["folder"] == str(tmp_path)
+    printed = tour(tmp_path).json()
+    assert printed["password"] == "correct horse"
+    assert printed["folder"] == str(tmp_path)
 
 
 def test_the_password_is_in_no_trace() -> None:

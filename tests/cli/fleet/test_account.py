@@ -22,7 +22,7 @@ from rookery.web.settings import PasswordCost
 PASSWORD = "correct horse"
 
 
-class Desk(NamedTuple):
+class AccountVerbs(NamedTuple):
     """Where `rookery fleet` is called; `said` is what it printed since."""
 
     folder: Path
@@ -44,10 +44,10 @@ class Desk(NamedTuple):
 
 
 @pytest.fixture
-def desk(
+def verbs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Desk:
-    return Desk(tmp_path, monkeypatch, capsys)
+) -> AccountVerbs:
+    return AccountVerbs(tmp_path, monkeypatch, capsys)
 
 
 def account(folder: Path, login: str) -> Account | None:
@@ -71,59 +71,59 @@ def is_password(folder: Path, login: str, password: str) -> bool:
     return asyncio.run(check())
 
 
-def test_accounts_come_get_roles_and_passwords_and_go(desk: Desk) -> None:
-    added = desk.json("account", "add", "Ann", stdin=f"{PASSWORD}\n")
+def test_accounts_come_get_roles_and_passwords_and_go(verbs: AccountVerbs) -> None:
+    added = verbs.json("account", "add", "Ann", stdin=f"{PASSWORD}\n")
     assert (added["login"], added["role"]) == ("ann", "user")
-    assert is_password(desk.folder, "ann", PASSWORD)
-    assert desk.json("account", "role", "ann", "admin")["role"] == "admin"
-    file = desk.folder / "password"
+    assert is_password(verbs.folder, "ann", PASSWORD)
+    assert verbs.json("account", "role", "ann", "admin")["role"] == "admin"
+    file = verbs.folder / "password"
     file.write_text("another password\n")
-    desk.json("account", "password", "ann", "--password-file", str(file))
-    assert is_password(desk.folder, "ann", "another password")
-    desk.monkeypatch.setenv("ROOKERY_PASSWORD", "a third password")
-    desk.json("account", "password", "ann")
-    assert is_password(desk.folder, "ann", "a third password")
-    assert desk.call("account", "list") == 0
-    assert "admin" in desk.said()
-    assert desk.call("account", "remove", "ann") == 0
-    assert account(desk.folder, "ann") is None
-    rows = _audit(desk.folder)
+    verbs.json("account", "password", "ann", "--password-file", str(file))
+    assert is_password(verbs.folder, "ann", "another password")
+    verbs.monkeypatch.setenv("ROOKERY_PASSWORD", "a third password")
+    verbs.json("account", "password", "ann")
+    assert is_password(verbs.folder, "ann", "a third password")
+    assert verbs.call("account", "list") == 0
+    assert "admin" in verbs.said()
+    assert verbs.call("account", "remove", "ann") == 0
+    assert account(verbs.folder, "ann") is None
+    rows = _audit(verbs.folder)
     whats = ["add", "role", "password", "password", "remove"]
     assert [row.what for row in rows][::-1] == [f"account.{what}" for what in whats]
     for password in (PASSWORD, "another password", "a third password"):
         assert password not in str(rows)
 
 
-def test_a_bad_login_or_password_is_wrong_usage(desk: Desk) -> None:
+def test_a_bad_login_or_password_is_wrong_usage(verbs: AccountVerbs) -> None:
     for login, password in (("<b>", PASSWORD), ("ann", "short"), ("ann", "")):
-        assert desk.call("account", "add", login, stdin=f"{password}\n") == 2
-    assert desk.call("account", "role", "nobody", "admin") == 2
-    assert desk.call("account", "role", "ann", "god") == 2
-    assert desk.said() == ""
-    assert account(desk.folder, "ann") is None
+        assert verbs.call("account", "add", login, stdin=f"{password}\n") == 2
+    assert verbs.call("account", "role", "nobody", "admin") == 2
+    assert verbs.call("account", "role", "ann", "god") == 2
+    assert verbs.said() == ""
+    assert account(verbs.folder, "ann") is None
 
 
-def test_codes_are_printed_once_and_kept_as_hashes(desk: Desk) -> None:
-    assert desk.call("code", "--server") == 0
-    code = desk.said().strip()
-    made = desk.json("code")
-    rows = asyncio.run(_codes(desk.folder, [code, str(made["code"])]))
+def test_codes_are_printed_once_and_kept_as_hashes(verbs: AccountVerbs) -> None:
+    assert verbs.call("code", "--server") == 0
+    code = verbs.said().strip()
+    made = verbs.json("code")
+    rows = asyncio.run(_codes(verbs.folder, [code, str(made["code"])]))
     assert rows == [("server", None), ("router", None)]
-    assert code not in str(_audit(desk.folder))
-    assert desk.call("code", "--owner", "nobody") == 2
-    assert desk.call("code", "--server", "--router") == 2
+    assert code not in str(_audit(verbs.folder))
+    assert verbs.call("code", "--owner", "nobody") == 2
+    assert verbs.call("code", "--server", "--router") == 2
 
 
-def test_factors_of_a_lost_device_are_removed_and_its_sessions_end(desk: Desk) -> None:
-    desk.json("account", "add", "ann", stdin=f"{PASSWORD}\n")
-    assert asyncio.run(_with_factors(desk.folder)) == (True, 1)
-    assert desk.json("account", "reset-factors", "ann")["login"] == "ann"
-    assert asyncio.run(_left(desk.folder)) == (False, 0)
-    assert is_password(desk.folder, "ann", PASSWORD)
-    (row, *_) = _audit(desk.folder)
+def test_factors_of_a_lost_device_are_removed_and_its_sessions_end(verbs: AccountVerbs) -> None:
+    verbs.json("account", "add", "ann", stdin=f"{PASSWORD}\n")
+    assert asyncio.run(_with_factors(verbs.folder)) == (True, 1)
+    assert verbs.json("account", "reset-factors", "ann")["login"] == "ann"
+    assert asyncio.run(_left(verbs.folder)) == (False, 0)
+    assert is_password(verbs.folder, "ann", PASSWORD)
+    (row, *_) = _audit(verbs.folder)
     assert (row.what, row.who, row.target) == ("account.reset_factors", "rookery fleet", "ann")
     assert row.detail == {"outcome": "ok", "totp": True, "passkeys": 0}
-    assert desk.call("account", "reset-factors", "nobody") == 2
+    assert verbs.call("account", "reset-factors", "nobody") == 2
 
 
 async def _with_factors(folder: Path) -> tuple[bool, int]:

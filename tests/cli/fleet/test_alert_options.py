@@ -12,7 +12,7 @@ SECRET = {"ROOKERY_ALERT_SECRET": "0123456789abcdef"}
 MAIL = AlertOptions(mail=("ops@example.org",), smtp="smtp://mail.example", sender="hub@example.org")
 
 
-def test_nothing_said_is_told_nobody() -> None:
+def test_without_options_there_is_no_channel() -> None:
     settings = AlertOptions().settings({})
     assert (settings.channels, settings.least) == ((), "warning")
 

@@ -65,9 +65,9 @@ def test_a_device_is_forgotten_by_mac_or_hashname(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     assert call(folder, name, "--json") == 0
-    told = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
+    printed = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
     expected = {"v": 1, "kind": "router", "hashname": ATTIC, "mac": "02:fc:00:00:00:01"}
-    assert told == {**expected, "owner": "ann"}
+    assert printed == {**expected, "owner": "ann"}
     (north, attic), is_owned, (row,) = left(folder)
     assert north is not None
     assert attic is None
@@ -80,8 +80,8 @@ def test_a_server_is_forgotten_by_its_hashname(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(folder, NORTH, "--json") == 0
-    told = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
-    assert told == {"v": 1, "kind": "server", "hashname": NORTH}
+    printed = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
+    assert printed == {"v": 1, "kind": "server", "hashname": NORTH}
     (north, attic), is_owned, (row,) = left(folder)
     assert north is None
     assert attic is not None

@@ -7,7 +7,7 @@ from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.hub.settings import HubSettings
 
 
-def test_a_hub_that_is_not_told_otherwise_lets_nobody_in_without_a_code(tmp_path: Path) -> None:
+def test_by_default_no_device_enrols_without_a_code(tmp_path: Path) -> None:
     """The command, the program behind it and its core alike."""
     defaults = (EnrolmentOptions(), HubSettings(data=tmp_path), ReportValidatorSettings())
     assert [each.policy for each in defaults] == ["claim"] * 3

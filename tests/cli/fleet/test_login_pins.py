@@ -49,10 +49,10 @@ def test_an_unknown_authority_is_pinned_by_its_fingerprint_and_a_changed_one_ref
             rookery("connect", "02:fc:00:00:00:01", "--data", ann),
         ):
             assert refused.code == 4
-            told = refused.complaint()
-            assert f"THE AUTHORITY OF {swapped.url} HAS CHANGED" in told
-            assert hub.fingerprint in told
-            assert "--fingerprint SHA256:" in told
+            output = refused.complaint()
+            assert f"THE AUTHORITY OF {swapped.url} HAS CHANGED" in output
+            assert hub.fingerprint in output
+            assert "--fingerprint SHA256:" in output
         on_purpose = sign_in(swapped.url, ann, "--register", "--fingerprint", swapped.fingerprint)
         assert on_purpose.code == 0
         assert rookery("devices", "--data", ann).code == 0
@@ -82,17 +82,17 @@ def asked_at_a_terminal(url: str, data: Path, answer: str, *options: str) -> tup
 def test_a_person_is_asked_once(tmp_path: Path) -> None:
     ann = tmp_path / "ann"
     with auto_hub(tmp_path / "hub") as hub:
-        code, told = asked_at_a_terminal(hub.url, ann, "no\n", "--register")
+        code, output = asked_at_a_terminal(hub.url, ann, "no\n", "--register")
         assert code == 4
-        assert hub.fingerprint in told
+        assert hub.fingerprint in output
         assert not (ann / FILE_NAME).exists()
-        code, told = asked_at_a_terminal(hub.url, ann, "yes\n", "--register")
+        code, output = asked_at_a_terminal(hub.url, ann, "yes\n", "--register")
         assert code == 0
-        assert hub.fingerprint in told
+        assert hub.fingerprint in output
         assert urlsplit(hub.url).netloc in json.loads((ann / FILE_NAME).read_text())["hubs"]
-        code, told = asked_at_a_terminal(hub.url, ann, "")
+        code, output = asked_at_a_terminal(hub.url, ann, "")
         assert code == 0
-        assert "SHA256" not in told
+        assert "SHA256" not in output
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_person_is_asked_once(tmp_path: Path) -> None:
         ({"server": "s" * 52}, ("certificate of a server, not of the hub",)),
     ],
 )
-def test_a_certificate_that_does_not_hold_is_told_in_one_line(
+def test_an_invalid_certificate_is_one_line(
     made: dict[str, object], said: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "ca.pem").write_bytes(AUTHORITY.pem)
@@ -130,13 +130,13 @@ def test_showing_the_authority_of_another_is_not_enough(tmp_path: Path) -> None:
         refused = sign_in(url, tmp_path / "ann", "--fingerprint", AUTHORITY.fingerprint)
         assert refused.code == 4
         assert not (tmp_path / "ann").exists()
-        code, told = asked_at_a_terminal(url, tmp_path / "ann", "yes\n")
+        code, output = asked_at_a_terminal(url, tmp_path / "ann", "yes\n")
         assert code == 4
-        assert "yes/no" not in told
+        assert "yes/no" not in output
         assert not (tmp_path / "ann").exists()
 
 
-def test_what_speaks_no_tls_is_told_as_that(tmp_path: Path) -> None:
+def test_a_port_without_tls_is_named_as_such(tmp_path: Path) -> None:
     places = [f"--{kind}=127.0.0.1:0" for kind in ("http", "udp", "tcp")]
     with running("hub", "--data", tmp_path / "hub", *places) as hub:
         paths = {path["type"]: path for path in json.loads(hub.line())["paths"]}
@@ -153,7 +153,7 @@ def test_what_speaks_no_tls_is_told_as_that(tmp_path: Path) -> None:
         (("--fingerprint", "SHA256:" + "AB" * 32, "--ca", "x"), "give one of them"),
     ],
 )
-def test_options_that_will_not_do_are_told(
+def test_options_that_will_not_do_are_refused(
     options: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
     refused = sign_in("https://127.0.0.1:9", tmp_path, *options)

@@ -16,7 +16,7 @@ def test_a_hub_refuses_plain_http_where_others_reach_it(where: str, tmp_path: Pa
     assert not (tmp_path / "hub").exists()
 
 
-def test_a_hub_that_is_told_so_in_words_tries(tmp_path: Path) -> None:
+def test_insecure_http_is_allowed_by_its_option(tmp_path: Path) -> None:
     ports = ("--udp", "127.0.0.1:0", "--tcp", "127.0.0.1:0")
     tried = rookery(
         *("hub", "--data", tmp_path / "hub", "--http", "192.0.2.1:0", "--insecure-http"), *ports

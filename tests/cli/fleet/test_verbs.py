@@ -151,7 +151,7 @@ def test_a_stranger_signs_in_and_out_and_reaches_nothing(fleet: Fleet) -> None:
     assert "rookery login" in outcome.complaint()
 
 
-def test_a_crowd_reports_to_the_hub(fleet: Fleet) -> None:
+def test_a_simulated_fleet_reports_to_the_hub(fleet: Fleet) -> None:
     """F3, F4: real packets; none is lost."""
     options = ["--hub", str(fleet.world.hubs[0].link), "--routers", "30", "--interval", "1"]
     outcome = rookery("fleet", "simulate", *options, "--seconds", "2", "--json")

@@ -31,9 +31,9 @@ def auto_hub(folder: Path, http: str = "127.0.0.1:0") -> Iterator[AutoHub]:
     with running("hub", "--data", folder, "--tls", "auto", *places) as hub:
         line = hub.line()
         paths = {path["type"]: path for path in json.loads(line)["paths"]}
-        told = hub.error_line().strip()
-        assert told.startswith("certificate authority SHA256:")
-        yield AutoHub(str(paths["http"]["url"]).rstrip("/"), told.split()[-1], line)
+        line_of_authority = hub.error_line().strip()
+        assert line_of_authority.startswith("certificate authority SHA256:")
+        yield AutoHub(str(paths["http"]["url"]).rstrip("/"), line_of_authority.split()[-1], line)
 
 
 def sign_in(url: str, data: Path, *options: str | Path) -> Outcome:

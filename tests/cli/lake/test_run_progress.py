@@ -63,7 +63,7 @@ def test_a_run_without_news_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the lake is empty" in capsys.readouterr().err
 
 
-def test_programs_are_told_where_a_run_failed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_names_the_step_that_failed(capsys: pytest.CaptureFixture[str]) -> None:
     progress = RunProgress(is_json=True)
     progress.end(report(DONE, BLOCKED, FAILED), LOG)
     progress.failed("landing", "no spool", LOG)

@@ -223,13 +223,13 @@ def test_a_run_that_cannot_land_names_the_step_and_the_log_and_status_knows(tmp_
     last = rookery("lake", "status", "--data", lake, "--json").json()
     assert (last["is"], last["ok"], last["step"], last["log"]) == ("run", False, "landing", log)
     assert (last["failures"], last["ok_at"]) == (1, None)
-    told = rookery("lake", "status", "--data", lake).err
-    assert "the last run failed" in told
-    assert "landing: another process lands" in told
-    assert log in told
+    status = rookery("lake", "status", "--data", lake).err
+    assert "the last run failed" in status
+    assert "landing: another process lands" in status
+    assert log in status
 
 
-def test_spark_that_does_not_start_is_told_with_its_reason_and_tried_again_soon(
+def test_spark_that_does_not_start_is_reported_with_its_reason_and_tried_again_soon(
     tmp_path: Path,
 ) -> None:
     """A pause of minutes is for runs; whoever lost Spark does not wait for that long."""
@@ -255,8 +255,8 @@ def test_a_run_with_nothing_to_do_starts_no_spark(tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     (run,) = [line for line in outcome.json_lines() if line["is"] == "run"]
     assert run["ok"] is True
-    told = rookery("lake", "status", "--data", lake, "--json").json_lines()
-    assert [row["ok"] for row in told if row.get("is") == "run"] == [True]
+    status = rookery("lake", "status", "--data", lake, "--json").json_lines()
+    assert [row["ok"] for row in status if row.get("is") == "run"] == [True]
 
 
 def test_a_check_of_what_only_landed_adds_up(data: str) -> None:

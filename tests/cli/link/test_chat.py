@@ -49,6 +49,6 @@ def test_an_endpoint_that_does_not_chat_denies_it(bob: Bob) -> None:
     assert "does not chat" in outcome.complaint()
 
 
-def test_a_chat_that_nobody_could_join(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_chat_that_no_endpoint_could_join(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chat"]) == 2
     assert "--accept all" in capsys.readouterr().err

@@ -11,16 +11,16 @@ from tests.cli.program import rookery, running
 from tests.patience import PATIENCE_S
 
 
-def test_an_announcement_is_heard(tmp_path: Path) -> None:
+def test_an_announcement_is_received(tmp_path: Path) -> None:
     """T6: on loopback only, unless told otherwise."""
     hashname = keystore.create(tmp_path, [0x40, 0x3A]).hashname
     with running("discover", "--seconds", "30", "--json") as listener:
         assert listener.error_line() == "listening for 30 s\n"
         with running("endpoint", "--id", tmp_path, "--accept", "all", "--discover", "20"):
-            while (heard := json.loads(listener.line()))["hashname"] != hashname:
+            while (announced := json.loads(listener.line()))["hashname"] != hashname:
                 continue  # other tests announce themselves on the same machine
-            assert heard.keys() == {"v", "hashname", "keys", "paths", "uri"}
-            assert rookery("link", json.dumps(heard)).code == 0
+            assert announced.keys() == {"v", "hashname", "keys", "paths", "uri"}
+            assert rookery("link", json.dumps(announced)).code == 0
         listener.signal(signal.SIGINT)
         assert listener.wait(PATIENCE_S) == 0
 

@@ -40,7 +40,7 @@ def test_tcp_alone_is_enough(bob: Bob) -> None:
     assert value["path"] == link["paths"][0]
 
 
-def test_nobody_there_is_exit_code_3(bob: Bob) -> None:
+def test_no_answer_is_exit_code_3(bob: Bob) -> None:
     link = json.loads(bob.link.read_text())
     link["paths"] = [{"type": "udp4", "ip": "127.0.0.1", "port": 9}]
     outcome = rookery("link", json.dumps(link), "--timeout", "0.5")
@@ -50,7 +50,7 @@ def test_nobody_there_is_exit_code_3(bob: Bob) -> None:
     assert "is it running" in outcome.complaint()
 
 
-def test_a_name_that_nobody_answers_to(bob: Bob, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hashname_without_an_answer(bob: Bob, capsys: pytest.CaptureFixture[str]) -> None:
     hashname = json.loads(bob.link.read_text())["hashname"]
     assert main(["link", hashname, "--timeout", "0.2"]) == 3
     assert "--via LINK" in capsys.readouterr().err

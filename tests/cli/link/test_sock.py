@@ -26,7 +26,7 @@ def test_a_plain_client_is_forwarded(bob: Bob) -> None:
         assert sock.wait(PATIENCE_S) == 0
 
 
-def test_what_the_rules_do_not_allow_is_told(bob: Bob) -> None:
+def test_what_the_rules_do_not_allow_is_reported(bob: Bob) -> None:
     """T5: default deny."""
     with running("sock", bob.link, "0:127.0.0.1:1", "--json") as sock:
         value = json.loads(sock.line())

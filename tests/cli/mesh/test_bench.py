@@ -19,7 +19,7 @@ EAST = BenchPath(path="over east", sent_bytes=75_000_000, lost_packets=2, rtt_ms
 WEST = BenchPath(path="over west", sent_bytes=25_000_000, lost_packets=0, rtt_ms=9.5)
 
 
-def test_a_report_says_how_much_how_quickly_and_which_way() -> None:
+def test_a_report_has_throughput_latency_and_paths() -> None:
     report = BenchReport(
         to=NodeName("b" * 52, "bob"),
         idle=QUICK,
@@ -43,5 +43,5 @@ def test_progress_fits_one_line() -> None:
 
 
 @pytest.mark.parametrize("option", ["--seconds=0", "--seconds=61", "--bytes=0"])
-def test_what_nobody_would_take_part_in_is_wrong_usage(option: str) -> None:
+def test_impossible_limits_are_wrong_usage(option: str) -> None:
     assert main(["bench", "bob", option]) == 2

@@ -107,7 +107,7 @@ def test_the_socket_may_be_named_in_three_ways(
     assert main(["status"]) == 0
 
 
-def test_nobody_answers_in_no_time(folder: Path) -> None:
+def test_no_time_to_answer_is_wrong_usage(folder: Path) -> None:
     assert asked(folder, "status", "--timeout", "0") == 2
 
 
@@ -158,7 +158,7 @@ def test_a_check_is_an_exit_code(
     assert capsys.readouterr().out == f"{said}\n"
 
 
-def test_status_tells_who_and_how_far(folder: Path, capsys: Captured) -> None:
+def test_status_shows_the_node_and_its_reach(folder: Path, capsys: Captured) -> None:
     assert asked(folder, "status") == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["name"] == "alice"
@@ -218,7 +218,7 @@ def test_a_node_alone(colony: Colony, folder: Path, capsys: Captured) -> None:
     assert "no other members" in captured.err
 
 
-def test_routes_show_the_way_and_what_stands_by(folder: Path, capsys: Captured) -> None:
+def test_routes_show_the_route_and_its_alternates(folder: Path, capsys: Captured) -> None:
     assert asked(folder, "routes") == 0
     _, _, _, bob, carol, dave, *_ = capsys.readouterr().out.splitlines()
     assert bob.split()[:3] == ["bob", "direct", "bob"]
@@ -242,7 +242,7 @@ def direct(rtt_ms: float) -> PingReply:
     return PingReply(to=BOB, reach=Reachability.DIRECT, rtt_ms=rtt_ms, over="tcp4:127.0.0.1:7002")
 
 
-def test_ping_goes_on_until_the_way_is_direct(
+def test_ping_goes_on_until_the_path_is_direct(
     colony: Colony, folder: Path, capsys: Captured
 ) -> None:
     colony.pings = [lost(), routed(30.0), direct(10.0), direct(1.0)]
@@ -263,7 +263,7 @@ def test_ping_can_be_told_not_to_stop(colony: Colony, folder: Path, capsys: Capt
     assert capsys.readouterr().err == ""
 
 
-def test_ping_without_a_direct_way_says_where_to_look(
+def test_ping_without_a_direct_path_says_where_to_look(
     colony: Colony, folder: Path, capsys: Captured
 ) -> None:
     colony.pings = [routed(5.0)]

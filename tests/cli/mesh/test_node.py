@@ -51,7 +51,7 @@ def test_a_node_alone_is_ready(alice: Home) -> None:
         assert rookery("ping", "bob", "--id", alice.keys).code == 2
 
 
-def test_a_killed_node_leaves_nothing_in_the_way(alice: Home) -> None:
+def test_a_killed_node_can_be_started_again(alice: Home) -> None:
     with running("node", *alice.options) as node:
         node.line()
         node.signal(signal.SIGKILL)
@@ -152,7 +152,7 @@ def test_costs_name_members(two: list[Home]) -> None:
             parse_costs([wrong], members)
 
 
-def test_where_nothing_leads_no_address_is_told(alice: Home) -> None:
+def test_advertise_none_tells_no_address(alice: Home) -> None:
     with running("node", *alice.options, "--advertise", "none") as node:
         assert json.loads(node.line())["paths"] == []
         node.signal(signal.SIGTERM)

@@ -33,7 +33,7 @@ def test_without_an_advisor_there_is_nothing_to_follow() -> None:
         AdviceOptions(members=(LAKE.hashname,)),
     ],
 )
-def test_advice_needs_somebody_to_believe(options: AdviceOptions) -> None:
+def test_advice_needs_an_advisor(options: AdviceOptions) -> None:
     with pytest.raises(UsageError, match="--advisor"):
         options.settings(FOLDER)
 
@@ -54,7 +54,7 @@ def test_the_switch_lies_in_the_realms_folder() -> None:
     assert found.is_served
 
 
-def test_a_node_says_that_it_follows_an_advice_and_why_a_way_is_dear(tmp_path: Path) -> None:
+def test_a_node_shows_the_advice_that_it_follows_and_what_it_costs(tmp_path: Path) -> None:
     """P5, with real processes."""
     alice, bob = realm(tmp_path, "alice", "bob")
     a, b = sorted((alice.hashname, bob.hashname))
@@ -85,7 +85,7 @@ def test_a_node_says_that_it_follows_an_advice_and_why_a_way_is_dear(tmp_path: P
         (("--forecaster", "bob"), "52 characters"),
     ],
 )
-def test_a_hub_believes_nobody_either(
+def test_a_hub_has_no_forecasters_either(
     options: tuple[str, ...], reason: str, tmp_path: Path
 ) -> None:
     refused = rookery("hub", "--data", tmp_path / "hub", "--http", "none", *options)

@@ -69,8 +69,8 @@ def test_rates_take_the_place_of_sums() -> None:
 @pytest.mark.parametrize("count", [0, 5, 300])
 @pytest.mark.parametrize("height", [18, 40])
 def test_it_fits_the_screen_and_says_what_does_not(count: int, height: int) -> None:
-    crowd = msgspec.structs.replace(NOW, peers=(BOB_PEER,) * count, routes=ROUTES * count)
-    text = printed(frame(crowd, NOW, "rtt", height))
+    many_peers = msgspec.structs.replace(NOW, peers=(BOB_PEER,) * count, routes=ROUTES * count)
+    text = printed(frame(many_peers, NOW, "rtt", height))
     assert len(text.splitlines()) <= height
     assert ("rows do not fit" in text) == (count == 300 or (count == 5 and height == 18))
     assert "q: quit" in text

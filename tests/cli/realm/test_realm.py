@@ -44,7 +44,7 @@ def link_of(folder: Path) -> LinkAddress:
 
 
 @pytest.fixture
-def desk(home: Home) -> Iterator[Running]:
+def inviter(home: Home) -> Iterator[Running]:
     """Alice waits for a guest."""
     with waiting(home) as process:
         yield process
@@ -54,15 +54,15 @@ def waiting(home: Home) -> AbstractContextManager[Running]:
     return running("realm", "invite", "--realm", home.realm, "--id", home.alice, "--wait", "--json")
 
 
-def test_from_nothing_to_a_member_and_out_again(home: Home, desk: Running) -> None:
+def test_from_nothing_to_a_member_and_out_again(home: Home, inviter: Running) -> None:
     url = home.folder / "url"
-    url.write_text(Invitation.parse(json_of(desk.line())["url"]).url())
+    url.write_text(Invitation.parse(json_of(inviter.line())["url"]).url())
     realm = home.folder / "bobs"
     joined = rookery("realm", "join", url, "--realm", realm, "--id", home.bob, "--json").json()
     bob = keystore.load(home.bob).hashname
     assert (joined["hashname"], joined["name"], joined["roles"]) == (bob, "bob", ["relay"])
-    assert json_of(desk.line()) == {"v": 1, "hashname": bob, "name": "bob"}
-    assert desk.wait() == 0
+    assert json_of(inviter.line()) == {"v": 1, "hashname": bob, "name": "bob"}
+    assert inviter.wait() == 0
     assert RealmStore(realm).peers()[0].hashname == keystore.load(home.alice).hashname
     members = rookery("realm", "members", "--realm", home.realm, "--json").json_lines()
     assert [(one["name"], one["state"]) for one in members] == [
@@ -78,12 +78,12 @@ def test_from_nothing_to_a_member_and_out_again(home: Home, desk: Running) -> No
     assert rookery("realm", "show", "--realm", home.realm, "--json").json()["members"] == 1
 
 
-def test_a_stolen_invitation_is_seen_and_its_thief_revoked(home: Home, desk: Running) -> None:
-    url = str(json_of(desk.line())["url"])
+def test_a_stolen_invitation_is_seen_and_its_thief_revoked(home: Home, inviter: Running) -> None:
+    url = str(json_of(inviter.line())["url"])
     thief = rookery("realm", "join", url, "--realm", home.folder / "t", "--id", home.carol)
     assert thief.code == 0
-    desk.line()
-    assert desk.wait() == 0
+    inviter.line()
+    assert inviter.wait() == 0
     with waiting(home) as other:
         fresh = Invitation.parse(str(json_of(other.line())["url"]))
         stolen = Invitation.parse(url)
@@ -129,7 +129,7 @@ def test_an_invitation_for_a_running_node(home: Home) -> None:
     assert "invitations are still open" in remark.err
 
 
-def test_nobody_comes(home: Home) -> None:
+def test_an_invitation_that_is_not_used_in_time(home: Home) -> None:
     waited = rookery(
         *("realm", "invite", "--realm", home.realm, "--id", home.alice, "--wait"),
         *("--minutes", "0.02"),
@@ -236,8 +236,8 @@ def test_an_invitation_is_read_from_stdin(home: Home) -> None:
     assert rookery("realm", "join", "-", *new, stdin=b"\xff").code == 2
 
 
-def test_a_member_that_is_no_authority_signs_nothing(home: Home, desk: Running) -> None:
-    url = str(json_of(desk.line())["url"])
+def test_a_member_that_is_no_authority_signs_nothing(home: Home, inviter: Running) -> None:
+    url = str(json_of(inviter.line())["url"])
     realm = home.folder / "bobs"
     assert rookery("realm", "join", url, "--realm", realm, "--id", home.bob).code == 0
     refused = rookery("realm", "invite", "--realm", realm, "--id", home.bob)

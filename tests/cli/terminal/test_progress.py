@@ -17,7 +17,7 @@ def test_what_is_not_known_is_left_out() -> None:
     assert progress_line(0, 0, None, None).startswith(f"[{'#' * 24}] 100%")
 
 
-def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(is_json=False)
     progress(0, 10)
     progress(10, 10)

@@ -15,7 +15,7 @@ REFUSAL_S = 0.1  # in which a tower says that it has no broker, after its acknow
 
 
 class BrokerRefusal:
-    """Whether the tower that we talk with has no broker at all."""
+    """Watches for the answer of a tower that has no broker."""
 
     def __init__(self, client: CrowClient, address: str) -> None:
         self._address = address
@@ -23,7 +23,7 @@ class BrokerRefusal:
         client.on_refused = self._refused.set
 
     async def check(self) -> None:
-        """UnreachableError when what was said a moment ago met no broker."""
+        """UnreachableError when the tower has answered that it has no broker."""
         try:
             async with asyncio.timeout(REFUSAL_S):
                 await self._refused.wait()
@@ -36,7 +36,7 @@ class BrokerRefusal:
 async def broker_client(
     through: CrowBrokerOptions, leaving: CrowSendOptions
 ) -> AsyncIterator[tuple[CrowClient, BrokerRefusal]]:
-    """What a verb does with its broker."""
+    """A client of the broker, on a tower of its own."""
     route = crow_address.parse(through.address)
     async with tower_for_route(route, leaving) as site:
         client = site.tower.client(route)

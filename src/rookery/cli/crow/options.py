@@ -67,7 +67,7 @@ class CrowListenOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CrowSendOptions:
-    """Where what we send leaves from, and answers come to."""
+    """The local addresses that packets leave from, and answers come to."""
 
     udp: Annotated[int, Parameter(name="--udp", help="Our UDP port; 0 for a free one.")] = 0
     serial: Serial = None
@@ -77,7 +77,7 @@ class CrowSendOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CrowQosOptions:
-    """How sure a message has to be."""
+    """Quality of service of a message."""
 
     qos: Annotated[
         int, Parameter(name="--qos", help="0 sent once, 1 at least once, 2 exactly once.")
@@ -91,7 +91,7 @@ class CrowQosOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CrowBrokerOptions:
-    """The broker that passes everything on."""
+    """The address of the broker."""
 
     address: Annotated[str, Parameter(name="--broker", help="The route to the broker's tower.")] = (
         BROKER

@@ -1,4 +1,4 @@
-"""`rookery crow send`: one packet along its route, and what became of it."""
+"""`rookery crow send`: one packet along its route, and whether it was delivered."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ _REFUSAL_S = 0.2  # in which a tower says that it has no such node, after its ac
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CrowAddressOptions:
-    """What it is, and for whom at the end of the route."""
+    """Type of the packet, and its nodes."""
 
     kind: Annotated[
         int | None, Parameter(name="--type", help="Type of the packet, 0 to 7 without 3.")
@@ -85,7 +85,7 @@ def _size_max(route: bytes, addressing: CrowAddressOptions) -> int:
 
 
 class _MessageSender:
-    """One message, from its first transmission to what is known of its end."""
+    """Sends one message and waits for its outcome."""
 
     def __init__(
         self, site: OpenTower, route: bytes, addressing: CrowAddressOptions, quality: CrowQosOptions

@@ -1,4 +1,4 @@
-"""`rookery crow serve`: answer requests with what a program makes of them.
+"""`rookery crow serve`: answer requests with the output of a program.
 
 The request is the program's stdin, its stdout is the answer. No shell is involved and nothing of
 the request gets onto the command line. One request is answered after the other.
@@ -99,7 +99,7 @@ class _RequestService:
             remark(f"serving {self._theme}")
 
     async def answer(self, question: bytes) -> bytes:
-        """What the program says; nothing, where it fails."""
+        """The program's output; nothing where it fails."""
         answer = await self._run(question) if self._command else question
         if self._output.json:
             print_json({"event": "request", "theme": self._theme, **message_data.fields(question)})

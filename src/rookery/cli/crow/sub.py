@@ -77,7 +77,7 @@ def sub(
 
 
 class _SubscriptionPrinter:
-    """Prints what the subscriptions of one verb bring, until it is enough."""
+    """Prints the messages of all subscriptions, until --count is reached."""
 
     def __init__(self, themes: list[bytes], count: int | None, output: Output) -> None:
         self._themes = themes
@@ -103,7 +103,7 @@ class _SubscriptionPrinter:
                     self._left -= 1
 
     def _is_another_s(self, message: Consume, messages: Subscription) -> bool:
-        """Whether it also came to one of the themes named before, and is printed there."""
+        """True if the message also matches a theme named before, which prints it."""
         before = self._themes[: self._themes.index(messages.theme)]
         return any(matches(theme, message.theme) for theme in before)
 

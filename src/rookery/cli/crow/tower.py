@@ -69,7 +69,7 @@ async def _serve(site: OpenTower, nodes: tuple[int, ...], *, echo: bool) -> None
 
 
 def listening_line(site: OpenTower) -> dict[str, object]:
-    """Where others find us, as an event."""
+    """The event with the addresses that lead here."""
     addresses = {name: address.format(hop) for name, hop in site.addresses.items()}
     return {"event": "listening", **addresses}
 

@@ -1,4 +1,4 @@
-"""`rookery demo`: worlds on this machine that explain themselves, and what may happen in them."""
+"""`rookery demo`: small worlds on this machine, and the incidents that can be started in them."""
 
 import logging
 from pathlib import Path

@@ -52,7 +52,7 @@ class ChildProcess:
         return self._process.returncode is None
 
     async def lines(self) -> AsyncIterator[str]:
-        """What it prints, until it ends."""
+        """The lines that it prints, until it ends."""
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             yield line.decode(errors="replace")
@@ -83,7 +83,7 @@ class ChildProcess:
 
 
 def _last_line(log: Path) -> str:
-    """`: what it says`, where it says something."""
+    """Its last line after a colon, or nothing."""
     try:
         with log.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_SIZE, 0))

@@ -38,7 +38,7 @@ _LOOK_S = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class HubPlan:
-    """What the hub is started with."""
+    """The ports and options that the hub is started with."""
 
     http: int
     fleet: int
@@ -82,7 +82,7 @@ async def prepare(folder: DemoFolder) -> PreparedHub:
 
 @asynccontextmanager
 async def hub(folder: DemoFolder, plan: HubPlan) -> AsyncIterator[tuple[ChildProcess, HubAddress]]:
-    """Running, and where others find it."""
+    """Run the hub; its process and its address."""
     async with child(
         "hub",
         _arguments(folder, plan),
@@ -105,7 +105,7 @@ def _arguments(folder: DemoFolder, plan: HubPlan) -> list[str]:
 
 
 async def _link(running: ChildProcess, file: Path) -> HubAddress:
-    """The first line that it prints."""
+    """The hub's link, from the first line that it prints."""
     try:
         async with asyncio.timeout(START_S):
             while not (text := await asyncio.to_thread(file.read_text)).endswith("\n"):
@@ -118,7 +118,7 @@ async def _link(running: ChildProcess, file: Path) -> HubAddress:
 
 
 async def signed_in(plan: HubPlan, password: str, folder: Path) -> HubApi:
-    """As the administrator, also for the commands of the tour."""
+    """Sign in as the administrator, also for the commands of the tour."""
     api = HubApi(plan.url)
     await api.sign_in(LOGIN, password)
     token = await api.make_token("demo")

@@ -21,7 +21,7 @@ _LOCK = "running"
 
 @dataclass(frozen=True)
 class DemoFolder:
-    """Where is what."""
+    """Paths of the demo's files."""
 
     path: Path
 

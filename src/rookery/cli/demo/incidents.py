@@ -22,7 +22,7 @@ from rookery.runtime.control.unix_socket import listening, reachable
 
 
 class IncidentNotice(msgspec.Struct, frozen=True):
-    """What has just happened, and where to look."""
+    """What happened, and where to see it."""
 
     text: str
     is_over: bool
@@ -101,7 +101,7 @@ class IncidentControl:
             return notice
 
     async def turn(self) -> IncidentNotice:
-        """Let it happen, or end it."""
+        """Start the incident, or end it."""
         return await self.carry_out(IncidentCommand("begin" if self._is_over else "end"))
 
 

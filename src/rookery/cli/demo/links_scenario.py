@@ -1,4 +1,4 @@
-"""`rookery demo --scenario links`: endpoints that tell what they do, and fail loudly."""
+"""`rookery demo --scenario links`: endpoints that print what they do; a failed step is an error."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ async def _demo(keep: bool, output: Output) -> int:
 
 
 async def _carry_out(step: LinksStep, world: LinksWorld, output: Output) -> bool:
-    """Run one step and tell of it; whether it kept its promise."""
+    """Run one step and print its result; True if it succeeded."""
     began, failure = time.perf_counter(), None
     try:
         async with asyncio.timeout(STEP_S_MAX):

@@ -70,7 +70,7 @@ class LinksWorld:
 
 @asynccontextmanager
 async def open_world() -> AsyncIterator[LinksWorld]:
-    """All of them but carol, listening on free loopback ports."""
+    """All endpoints but carol, listening on free loopback ports."""
     async with AsyncExitStack() as stack:
         alice, bob, router = [await stack.enter_async_context(create()) for _ in range(3)]
         for endpoint in (bob, router):
@@ -271,7 +271,7 @@ async def mesh(world: LinksWorld) -> str:
 
 
 async def _acquainted(one: MeshNode, other: MeshNode) -> None:
-    """Wait until news of the one has reached the other."""
+    """Wait until the one knows the other as a member."""
     while True:
         await asyncio.sleep(_LOOK_S)
         if one.core.membership.by_hashname(other.hashname) is not None:
@@ -307,7 +307,7 @@ def _link_figures(link: AsyncLink) -> str:
 
 
 def _check(holds: bool, text: str) -> None:
-    """A promise of the demo; ProtocolError when it is broken."""
+    """ProtocolError unless a step had the expected result."""
     if not holds:
         raise ProtocolError(text)
 

@@ -35,7 +35,7 @@ class DemoMembers:
 
 
 async def make_members(folder: DemoFolder) -> DemoMembers:
-    """New ones. RSA takes its time, so all processors are asked."""
+    """Make new keys. RSA takes long, so all processors share the work."""
     names = [*(place.name for place in DEVICES), *SERVERS]
     keys = await asyncio.gather(*(asyncio.to_thread(_keys) for _ in names))
     identities = dict(zip(names, keys, strict=True))

@@ -1,4 +1,4 @@
-"""The lake's work: its past first, then whatever is observed, again and again; and its exports.
+"""The demo's lake: lands the synthetic past, then runs on what is observed, and exports.
 
     demo past ──▶ lake run --every ──run is over──▶ lake export ──▶ hub and nodes follow it
 
@@ -28,7 +28,7 @@ Tell = Callable[[str, Mapping[str, object]], None]
 
 
 class _ProgressLine(msgspec.Struct):
-    """What `lake run --json` says."""
+    """A line of `lake run --json`."""
 
     kind: str = msgspec.field(name="is", default="")
     table: str = ""
@@ -41,7 +41,7 @@ class _ProgressLine(msgspec.Struct):
 
 
 class DemoPipeline:
-    """Until cancelled; `tell` hears of each run, `say` of what else goes wrong."""
+    """Runs until cancelled; calls `tell` for each run and `say` for other errors."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class DemoPipeline:
         self._runs = 0
 
     async def run(self, are_living: asyncio.Event) -> None:
-        """The past is made at once, the rest when those who report are there."""
+        """Generate the past at once; start the runs when the devices report."""
         await self._tried(self._past)
         await are_living.wait()
         await self._tried(self._follow)
 
     async def _tried(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Again and again, until it ends in good order."""
+        """Repeat the work until it succeeds."""
         pause_s = AGAIN_S
         while True:
             began_s = time.monotonic()
@@ -83,7 +83,7 @@ class DemoPipeline:
             pause_s = min(2 * pause_s, AGAIN_MAX_S)
 
     async def _past(self) -> None:
-        """What is there already is not made twice."""
+        """Generate the past, unless the lake has it already."""
         folder = self._folder
         command = ("demo", "past", "--folder", str(folder.path), "--days", str(self._days))
         async with child("past", command, log=folder.log("lake"), nice=NICE) as running:

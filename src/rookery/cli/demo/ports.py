@@ -14,7 +14,7 @@ _SCATTERED = range(20_000, 32_000)  # below those that systems give to connectio
 
 
 def wanted(port: int, kinds: Iterable[str], name: str, say: Callable[[str], None]) -> int:
-    """This one if it is free for all kinds, else another; `say` tells of it."""
+    """This port if it is free for all kinds, else another; `say` is told which."""
     kinds = tuple(kinds)
     if is_free(port, kinds):
         return port

@@ -1,4 +1,4 @@
-"""Power: what keeps a part of the world alive, and can be switched off and on again."""
+"""Power switch: runs a part of the demo, which can be switched off and on again."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 
 class PowerSwitch:
-    """On from the beginning. Whatever it feeds is opened and closed by one and the same task."""
+    """On at first. The part that it feeds is opened and closed by one and the same task."""
 
     def __init__(self) -> None:
         self._on, self._off = asyncio.Event(), asyncio.Event()
@@ -20,19 +20,19 @@ class PowerSwitch:
         return self._on.is_set()
 
     async def switch_on(self) -> None:
-        """And wait until what it feeds runs."""
+        """Switch on, and wait until the part runs."""
         self._off.clear()
         self._on.set()
         await self._is_running.wait()
 
     async def switch_off(self) -> None:
-        """And wait until nothing is left of it."""
+        """Switch off, and wait until the part has ended."""
         self._on.clear()
         self._off.set()
         await self._is_dead.wait()
 
     def end(self) -> None:
-        """For good; whatever it feeds is closed, even where a cancellation got lost."""
+        """Switch off for good; the part is closed even where a cancellation got lost."""
         self._is_over = True
         self._on.set()
         self._off.set()
@@ -41,7 +41,7 @@ class PowerSwitch:
         await self._is_running.wait()
 
     async def feed(self, opened: Callable[[], AbstractAsyncContextManager[object]]) -> None:
-        """Have it run whenever there is power, until cancelled or at the end."""
+        """Run the part whenever there is power, until cancelled or `end`."""
         while True:
             await self._on.wait()
             if self._is_over:

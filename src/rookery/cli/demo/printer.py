@@ -11,7 +11,7 @@ from rookery.cli.terminal.screen import print_json, remark
 
 
 class DemoPrinter:
-    """One demo's; times are since it began."""
+    """Output of one demo; times count from its start."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -45,7 +45,7 @@ class DemoPrinter:
             remark(notice.text)
 
     def lake(self, kind: str, values: Mapping[str, object]) -> None:
-        """Every step and run for programs; people hear when there is something to see."""
+        """All steps and runs as JSON; for people, only the first results and failures."""
         if self._output.json:
             print_json({"event": kind, **values, "seconds": self._since_s()})
         elif kind == "run" and values["ok"]:
@@ -62,7 +62,7 @@ class DemoPrinter:
             remark(f"the insights are there, after {units.span(self._since_s())}")
 
     def _lake_fails(self, trouble: str) -> None:
-        """The same is told once, however often it is tried."""
+        """Print a repeated failure once."""
         if trouble != self._trouble:
             self._trouble = trouble
             remark(f"a run of the lake failed: {trouble}; it is tried again")

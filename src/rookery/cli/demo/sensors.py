@@ -79,7 +79,7 @@ async def sensors(folder: DemoFolder, port: int) -> AsyncIterator[str]:
 
 
 async def _wired(device: CrowTower, line: str | None, broker: bytes) -> CrowClient:
-    """By its serial line, or by UDP."""
+    """A client of the broker over the serial line, or over UDP."""
     if line is None:
         device.add_gate(await CrowUdpGate.bind(device, HOST, 0))
         return device.client(broker)
@@ -89,7 +89,7 @@ async def _wired(device: CrowTower, line: str | None, broker: bytes) -> CrowClie
 
 
 async def _measure(client: CrowClient, site: str, number: int) -> None:
-    """Publish what it measures; at the most once, as a sensor does."""
+    """Publish measurements with QoS 0, as a sensor does."""
     while True:
         swing = math.sin(time.time() * 2 * math.pi / _PERIOD_S + number)
         values = (19 + 2 * number + 3 * swing, 50 - 8 * swing, 120 + 40 * swing)

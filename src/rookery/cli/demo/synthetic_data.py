@@ -1,4 +1,4 @@
-"""The past: two weeks that the demo's own members would have reported, until it was started.
+"""The demo's past: two weeks of reports of its own devices, until it was started.
 
 It is generated in a process of its own, from a file with the roster, while the demo starts.
 """
@@ -60,7 +60,7 @@ def roster(members: DemoMembers) -> "Roster":
 
 
 def land_history(folder: DemoFolder, days: int) -> int:
-    """Put it into the demo's lake; how many rows it has."""
+    """Land the history in the demo's lake; the number of rows."""
     from rookery.lake.engine.delta import Lake
     from rookery.lake.synthetic.dataset import SyntheticDataset
     from rookery.lake.synthetic.landing import land

@@ -1,4 +1,4 @@
-"""The tour: what there is to see, and commands that work as they are printed."""
+"""The tour: pages to look at, and commands that work as they are printed."""
 
 import shlex
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ CLI = "cli"  # folder of the sign-in that the commands use
 
 @dataclass(frozen=True, kw_only=True)
 class Tour:
-    """Of one world; the password is in it and nowhere else."""
+    """The tour of one world; only here is its password shown."""
 
     folder: DemoFolder
     hub: HubPlan

@@ -1,4 +1,4 @@
-"""Weathers: a relay on every link of the site plan, so that distance and trouble are felt."""
+"""Weather of the demo: an emulator on every link of the site plan adds delay, loss and outages."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,7 +13,7 @@ _SEED = 1
 
 
 class DemoWeather:
-    """Of each link the second end dials the first, through the relay."""
+    """The emulated links. The second end of each dials the first, through its emulator."""
 
     def __init__(self, relays: Mapping[PlannedLink, LinkEmulator]) -> None:
         self._relays = relays

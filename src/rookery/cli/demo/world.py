@@ -38,7 +38,7 @@ _KEYS_S = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class WorldCallbacks:
-    """Whom the world tells what."""
+    """Callbacks of the world, for printing."""
 
     say: Callable[[str], None]
     tour: Callable[[Tour], None]
@@ -48,7 +48,7 @@ class WorldCallbacks:
 
 @dataclass(kw_only=True)
 class DemoWorld:
-    """One of them; `live` ends when it is cancelled."""
+    """One running demo; `live` ends when it is cancelled."""
 
     folder: DemoFolder
     scenario: str
@@ -109,7 +109,7 @@ class DemoWorld:
     def _feed(
         self, tasks: asyncio.TaskGroup, hub: HubAddress, nodes: list[DemoNode]
     ) -> list[DemoDevice]:
-        """Everything that runs in this process has power from now on."""
+        """Switch on every part that runs in this process."""
         devices = []
         for node in nodes:
             node.device = self._device(node, hub)
@@ -171,7 +171,7 @@ class DemoWorld:
 
 
 async def _listen(keyboard: Keyboard, control: IncidentControl) -> None:
-    """Until cancelled."""
+    """Turn the incident on and off by key, until cancelled."""
     while True:
         async for key in keyboard.keys(_KEYS_S):
             if key == KEY:
@@ -179,7 +179,7 @@ async def _listen(keyboard: Keyboard, control: IncidentControl) -> None:
 
 
 def program() -> str:
-    """What to call it by, in commands that can be copied."""
+    """The name of the program in commands that can be copied."""
     called, known = Path(sys.argv[0]), shutil.which("rookery")
     if not called.is_file() or (known is not None and called.samefile(known)):
         return "rookery"

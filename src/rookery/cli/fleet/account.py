@@ -1,6 +1,6 @@
 """`rookery fleet account`: the hub's accounts, worked on directly in its database.
 
-Whoever may read that file is the hub's administrator, so nobody signs in here.
+Access to that file makes one the hub's administrator, so no sign-in is needed here.
 """
 
 import getpass

@@ -1,4 +1,4 @@
-"""`rookery agent`: a device's agent, until stopped. The first line of output says who it is."""
+"""`rookery agent`: a device's agent, until stopped. First prints its hashname and MAC."""
 
 import os
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _CODE_SIZE_MAX = 64
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class AgentDeviceOptions:
-    """What the device is."""
+    """Identity of the device, and what it reads of the machine."""
 
     identity: Annotated[
         Path | None,
@@ -62,7 +62,7 @@ class AgentDeviceOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ReportingOptions:
-    """How it reports."""
+    """Where, how often and as what it reports."""
 
     interval_s: Annotated[
         float, Parameter(name="--interval", help="Seconds between two reports.")
@@ -128,7 +128,7 @@ def agent(
 
 
 class _ReportPrinter:
-    """Tells of what becomes of the reports; a code only when it is a new one."""
+    """Prints events of the reports; a claim code only when it is new."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

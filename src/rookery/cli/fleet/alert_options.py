@@ -1,6 +1,6 @@
-"""Options of `rookery hub` about alerts: whom they are told outside of its pages.
+"""Options of `rookery hub` about alerts: which channels notify people outside of its pages.
 
-Secrets come from the environment or from files; a command line is seen by whoever lists processes.
+Secrets come from the environment or from files; a command line is visible in the list of processes.
 """
 
 import os
@@ -29,7 +29,7 @@ _PORTS = {"smtp": 587, "smtps": 465}
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class AlertOptions:
-    """Whom it tells of alerts."""
+    """Channels that alerts are sent to."""
 
     webhooks: Annotated[
         tuple[str, ...],
@@ -87,7 +87,7 @@ class AlertOptions:
     ] = 15.0
 
     def settings(self, environment: Mapping[str, str] = os.environ) -> "AlertSettings":
-        """What was said, checked; UsageError."""
+        """The options as settings, checked; UsageError."""
         from rookery.fleet.alerts.tracker import AlertTrackerLimits
         from rookery.web.alerts.settings import AlertSettings
 

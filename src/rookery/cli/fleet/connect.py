@@ -53,7 +53,7 @@ def connect(
 
 
 async def _talk(session: DeviceRpcSession, output: Output) -> int:
-    """A call a line, until there are no more or the server ends it."""
+    """Make a call for each line, until stdin or the session ends."""
     is_interactive = sys.stdin.isatty() and not output.json
     if is_interactive:
         remark(f"connected; METHOD [PARAMS], {HELP} lists the methods, Ctrl-D ends")
@@ -81,7 +81,7 @@ async def _next(typed: AsyncIterator[str]) -> str | None:
 
 
 async def _carry_out(session: DeviceRpcSession, line: str, output: Output) -> int:
-    """The exit code of one line: a mistake in it does not end the rest."""
+    """Carry out one line; its exit code. An error does not end the session."""
     if not line:
         return OK
     method, _, rest = line.partition(" ")

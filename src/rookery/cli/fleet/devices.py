@@ -1,4 +1,4 @@
-"""`rookery devices`: one's own devices at the hub; adding a new one, claiming one that reports."""
+"""`rookery devices`: the user's devices at the hub; adding a new one, claiming one that reports."""
 
 import asyncio
 import sys

@@ -1,6 +1,6 @@
-"""`rookery fleet forget`: a device or a server with which the fleet has no more to do.
+"""`rookery fleet forget`: remove a device or a server from the fleet.
 
-It is nobody's, its keys count no more, and no code that it has used. All hubs of the database heed
+It loses its owner; its keys and the codes that it used are void. All hubs of the database heed
 it in a second, and have servers end the sessions with it.
 """
 
@@ -65,7 +65,7 @@ async def _forget(which: str, store: HubDatabaseOptions, output: Output) -> int:
 
 
 async def _found(database: "Database", which: str) -> "FleetEntry":
-    """UsageError where nothing, or more than one thing, is meant."""
+    """The one entry that is meant; UsageError if there is none, or several."""
     from rookery.store.fleet.entries import Entries
 
     entries = Entries(database)
@@ -89,7 +89,7 @@ async def _found(database: "Database", which: str) -> "FleetEntry":
 
 
 async def _owner(database: "Database", mac: bytes) -> str | None:
-    """The login of the account that had it."""
+    """The login of the device's owner."""
     from rookery.store.accounts.accounts import Accounts
     from rookery.store.fleet.devices import Devices
 

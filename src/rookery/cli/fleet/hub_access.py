@@ -47,7 +47,7 @@ class SignInOptions:
         return self.data or data_folder()
 
     def api(self) -> HubApi:
-        """The hub, by token from the environment or as `rookery login` left it."""
+        """The hub's API, with the token of the environment or of `rookery login`."""
         url, token = os.environ.get(URL_ENVIRONMENT), os.environ.get(TOKEN_ENVIRONMENT)
         if token:
             if not url:
@@ -61,7 +61,7 @@ class SignInOptions:
         return HubApi(kept.url, kept.token, kept.trust)
 
     def identity(self) -> Identity:
-        """Keys to meet servers with, made once."""
+        """The client's keys towards servers, made once."""
         return fleet_identity(self.folder / KEYS_FOLDER)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class HubDatabaseOptions:
-    """Which hub's."""
+    """Which database."""
 
     data: Annotated[
         Path, Parameter(name="--data", help="The hub's folder, in which its SQLite file is.")
@@ -33,7 +33,7 @@ DATABASE_OPTIONS = HubDatabaseOptions()
 
 @asynccontextmanager
 async def hub_database(store: HubDatabaseOptions) -> AsyncIterator["Database"]:
-    """Open, with its tables up to date."""
+    """Open the database, with its tables up to date."""
     extras.need("a hub's database", extras.HUB, "hub")
     from rookery.hub.settings import HubSettings
     from rookery.store.database.database import Database

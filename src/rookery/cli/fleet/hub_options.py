@@ -19,7 +19,7 @@ HTTP_PORT = 8420
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class HubListenOptions:
-    """Where it listens, and how that looks from outside."""
+    """Addresses to listen on, and those that are advertised."""
 
     http: Annotated[
         str,
@@ -46,7 +46,7 @@ class HubListenOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class HubStoreOptions:
-    """Where it keeps things."""
+    """Data folder, database and hot store."""
 
     data: Annotated[
         Path,
@@ -71,7 +71,7 @@ class HubStoreOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class EnrolmentOptions:
-    """Who may enrol, and what counts as silence."""
+    """Which devices may enrol, and when they count as silent."""
 
     policy: Annotated[
         Literal["open", "claim"],
@@ -117,7 +117,7 @@ class EnrolmentOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class HubWebOptions:
-    """How the HTTP side behaves."""
+    """Pages and API."""
 
     public_url: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""Whom `rookery login` believes to be the hub: what is given, what is pinned, or who is accepted.
+"""How `rookery login` trusts a hub: an authority that is given, pinned, or accepted by the user.
 
 --ca FILE            that file's authorities
 --fingerprint        the authority that the hub shows, if it is that one
@@ -73,7 +73,7 @@ def _with_fingerprint(url: str, expected: str) -> str:
 
 
 def _accepted_by_user(url: str, shown: PresentedAuthority) -> str:
-    """As a person at the terminal decides."""
+    """Ask at the terminal whether to trust the authority."""
     if not sys.stdin.isatty():
         raise UnknownAuthorityError(
             f"the authority of {url} is unknown here: {shown.fingerprint}. If the hub prints the "
@@ -93,7 +93,7 @@ def _pinned(url: str, authority: str, folder: Path) -> str:
 
 
 def _authority_of_sign_in(url: str, folder: Path) -> str:
-    """What a sign-in to this hub left before there was a file of known hubs."""
+    """The authority in a sign-in from before there was a file of known hubs."""
     try:
         kept = credentials.load(folder)
     except UsageError:

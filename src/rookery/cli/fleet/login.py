@@ -34,7 +34,7 @@ _CODE_PROMPT = "code of the second factor, or a recovery code (Enter if there is
 
 
 class _LoginForm(msgspec.Struct, frozen=True):
-    """What an account is entered with."""
+    """Login, password and second factor of a sign-in."""
 
     login: str
     password: str
@@ -151,9 +151,9 @@ def _prompted_name() -> str:
 
 
 def _code() -> str:
-    """From the environment or by a prompt; a hub does not tell before who needs one.
+    """The second factor, from the environment or a prompt; empty if there is none.
 
-    Passkeys answer to a page of the hub, which a terminal has none of.
+    A hub does not tell beforehand which account needs one. Passkeys need a page of the hub, so a terminal cannot use them.
     """
     if code := os.environ.get(CODE_ENVIRONMENT):
         return code.strip()
@@ -163,7 +163,7 @@ def _code() -> str:
 
 
 def _password() -> str:
-    """From the environment, by a prompt without echo, or the first line of stdin; never argv."""
+    """The password, from the environment, a prompt without echo, or the first line of stdin."""
     if password := os.environ.get(PASSWORD_ENVIRONMENT):
         return password
     if sys.stdin.isatty():

@@ -72,7 +72,7 @@ def print_result(result: object, output: Output) -> None:
 
 
 def say_error(error: RpcError, output: Output) -> int:
-    """The device's answer that it is not done; the exit code that goes with it."""
+    """Print the device's error; the exit code for it."""
     if output.json:
         fields: dict[str, object] = {"code": error.code, "message": error.message}
         if error.data is not msgspec.UNSET:

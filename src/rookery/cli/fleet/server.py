@@ -1,6 +1,6 @@
 """`rookery server`: connects clients with their devices, until stopped.
 
-The first line of output is JSON: who the server is and where it listens.
+The first line of output is JSON: the server's hashname and its addresses.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ SEATS_MAX = 100_000
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ServerListenOptions:
-    """Where it listens, and how that looks from outside."""
+    """Addresses to listen on, and those that are advertised."""
 
     tcp: Annotated[
         str,
@@ -146,7 +146,7 @@ def server(
 
 
 def _tls(listening: ServerListenOptions) -> CertificateFiles | Literal["auto"] | None:
-    """UsageError where there is nothing to speak TLS on, or too much is given."""
+    """The TLS options; UsageError where they do not go together, or there is no --http."""
     check_tls(listening.tls, listening.tls_cert, listening.tls_key)
     chosen: CertificateFiles | Literal["auto"] | None = listening.tls
     if listening.tls_cert is not None and listening.tls_key is not None:

@@ -1,6 +1,6 @@
 """`rookery fleet simulate`: many devices that report to a hub with real packets.
 
-Without --hub a hub is started beside it, on this machine and for as long as it takes.
+Without --hub a hub is started on this machine, for as long as the simulation runs.
 """
 
 import asyncio
@@ -123,7 +123,7 @@ def _show(
 
 
 def _burden(process: psutil.Process) -> dict[str, object]:
-    """What the hub that was started for this takes."""
+    """Processor time and memory of the hub that was started for this."""
     try:
         times = process.cpu_times()
         return {
@@ -135,7 +135,7 @@ def _burden(process: psutil.Process) -> dict[str, object]:
 
 
 class _SimulationHub(NamedTuple):
-    """The hub that is reported to; the rest is known of one of our own only."""
+    """The hub that is reported to; process and codes only of one that we started."""
 
     address: HubAddress
     process: psutil.Process | None = None
@@ -144,7 +144,7 @@ class _SimulationHub(NamedTuple):
 
 @asynccontextmanager
 async def _hub(known: HubAddress | None, servers: int) -> AsyncIterator[_SimulationHub]:
-    """The one that was named, or one of our own in a folder that goes with it."""
+    """The hub that was named, or one of our own in a temporary folder."""
     if known is not None:
         yield _SimulationHub(known)
         return

@@ -1,4 +1,4 @@
-"""`rookery lake`: what was observed, cleaned, understood and asked.
+"""`rookery lake`: land observations, run the pipeline, query its tables.
 
 Its verbs are imported when they are called.
 """

@@ -1,4 +1,4 @@
-"""`rookery lake check`: whether everything that landed is somewhere, and once."""
+"""`rookery lake check`: whether every landed row is in a clean table or in quarantine, once."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`rookery lake demo`: days of a fleet with known faults, and what the lake makes of them."""
+"""`rookery lake demo`: days of a fleet with known faults, and which of them the lake finds."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -107,7 +107,7 @@ def _land(history: "SyntheticDataset", lake: "Lake", data: str, output: Output) 
 
 
 def _compare(history: "SyntheticDataset", lake: "Lake", data: str, output: Output) -> int:
-    """Planted and found, side by side; exit code 1 when they differ."""
+    """Compare planted and found faults; exit code 1 when they differ."""
     from rookery.lake.synthetic.findings import findings
     from rookery.lake.synthetic.ground_truth import GroundTruth
 

@@ -1,4 +1,4 @@
-"""`rookery lake export`: what the lake expects, signed, for those who act on it."""
+"""`rookery lake export`: forecasts and advice as signed files, for hubs and nodes."""
 
 import time
 from pathlib import Path

@@ -116,7 +116,7 @@ class PipelineRuns:
 
     @contextmanager
     def _recorded(self, step: str, begun: float) -> Iterator[None]:
-        """What is raised inside is a run that failed, too; the error names the step and the log."""
+        """Record an error raised inside as a failed run; it names the step and the log."""
         try:
             yield
         except RookeryError as error:

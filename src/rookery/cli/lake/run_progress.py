@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RunProgress:
-    """Told of every step; what had nothing to do is only counted."""
+    """Called for every step; steps without work are only counted."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json
@@ -71,7 +71,7 @@ class RunProgress:
             remark(f"the run failed: {failed.step}: {failed.text}; see {log}")
 
     def failed(self, step: str, error: str, log: Path) -> None:
-        """A run that did not come to its steps; people are told by the error itself."""
+        """A run that failed before its steps; for people the error itself is printed."""
         self.stop()
         if self._is_json:
             print_json({"is": "run", "ok": False, "step": step, "error": error, "log": str(log)})

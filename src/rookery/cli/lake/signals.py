@@ -25,7 +25,7 @@ class _StopRequest:
 
 
 def until_signal(work: Callable[[], int], *, is_service: bool = False) -> int:
-    """Its exit code. For a service a signal is how it should end."""
+    """Run the work; its exit code. A service that a signal ends has succeeded."""
     _StopRequest.is_to_stop = False
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
@@ -42,7 +42,7 @@ def repeated(
     pause_s: float | None,
     sooner: Callable[[float], float] = lambda pause_s: pause_s,
 ) -> int:
-    """Once; or, with a pause, for ever: what goes wrong is told, and tried again.
+    """Run once; or, with a pause, for ever: errors are printed, and the work is tried again.
 
     `sooner` says how much of the pause is to be waited for this time.
     """

@@ -1,4 +1,4 @@
-"""`rookery lake tables`: what can be asked about."""
+"""`rookery lake tables`: the tables and their columns."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Whom an endpoint links with when they come to it."""
+"""Which strangers an endpoint links with."""
 
 from collections.abc import Sequence
 from contextlib import suppress

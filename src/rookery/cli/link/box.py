@@ -1,6 +1,6 @@
 """`rookery box`: messages that LINK keeps for an endpoint that is away.
 
-They are sealed for the recipient: the keeper sees who leaves something for whom, and how much.
+They are sealed for the recipient: the keeper sees sender, recipient and size, and no content.
 """
 
 import base64

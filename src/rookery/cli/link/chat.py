@@ -97,7 +97,7 @@ class ChatSession:
         self._all_acknowledged = asyncio.Event()
 
     async def run(self, timeout_s: float) -> None:
-        """Until the other side leaves, or we have said everything and been heard."""
+        """Run until the peer leaves, or all our lines are sent and acknowledged."""
         loop = asyncio.get_running_loop()
         receiving = loop.create_task(self._receive())
         sending = loop.create_task(self._send_lines(timeout_s))

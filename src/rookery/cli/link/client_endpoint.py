@@ -62,7 +62,7 @@ async def link_up(
     link_options: LinkOptions,
     routers: Iterable[LinkAddress] = (),
 ) -> AsyncLink:
-    """The link to `target` once it is up; whom only a name is known of, routers introduce."""
+    """The link to `target` once it is up; routers introduce a bare hashname."""
     known = list(routers)
     for router in known:
         endpoint.link(router).router()
@@ -118,7 +118,7 @@ def throwaway_csids(keys: Mapping[int, bytes]) -> tuple[int, ...]:
 
 
 def udp_addresses(targets: Sequence[LinkAddress]) -> list[str]:
-    """Where to bind: loopback for those who are there, any interface for all others."""
+    """Where to bind: loopback if all targets are there, else all interfaces."""
     ips = [
         ip_address(path.ip)
         for target in targets

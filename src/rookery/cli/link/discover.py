@@ -1,4 +1,4 @@
-"""`rookery discover`: who announces itself nearby, and announcing ourselves."""
+"""`rookery discover`: endpoints that announce themselves nearby, and announcing our own."""
 
 import asyncio
 import os
@@ -73,7 +73,7 @@ async def _discover(
 
 
 class Announcements:
-    """Everybody once, in the order they were first heard."""
+    """Each announced endpoint once, in the order of arrival."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

@@ -57,7 +57,7 @@ class EndpointListenOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class EndpointServiceOptions:
-    """What to do for those who have a link."""
+    """Services for linked peers."""
 
     router: Annotated[
         bool,

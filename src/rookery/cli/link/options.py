@@ -1,4 +1,4 @@
-"""Options of the verbs that link with an endpoint: whom, with which keys, by which addresses."""
+"""Options of the verbs that link with an endpoint: LINK, our keys, our addresses."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ Target = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class LinkOptions:
-    """Who we are and how we get there."""
+    """Our keys, our addresses, and routers that introduce us."""
 
     identity: Annotated[
         Path | None,

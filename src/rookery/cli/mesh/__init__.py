@@ -1,1 +1,1 @@
-"""`rookery node`, and the verbs that ask a running node."""
+"""`rookery node`, and the verbs that use a running node."""

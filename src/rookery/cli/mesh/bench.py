@@ -79,7 +79,7 @@ async def _report(control: ControlClient, request: ControlRequest, output: Outpu
 
 
 def shown(progress: BenchProgress) -> str:
-    """How far it got, on one line."""
+    """Progress on one line."""
     text = f"{progress.phase.value:<4}  {progress.took_s:5.1f} s"
     return f"{text}  {units.size(progress.size_bytes)}" if progress.size_bytes else text
 

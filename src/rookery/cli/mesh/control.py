@@ -1,4 +1,4 @@
-"""Which node of this machine a verb asks, and what it asks.
+"""Requests of verbs to a node of this machine, over its control socket.
 
 By flag, else by `ROOKERY_CONTROL`, else the socket in the user's data folder.
 """
@@ -52,7 +52,7 @@ Show = Callable[[ControlClient], Awaitable[int]]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ControlOptions:
-    """Which node to ask."""
+    """Which node to connect to."""
 
     identity: Annotated[
         Path | None, Parameter(name="--id", help="The folder that the node was started with.")
@@ -76,7 +76,7 @@ class ControlOptions:
 
     def connected(self) -> AbstractAsyncContextManager[ControlClient]:
         if self.timeout_s <= 0:
-            raise UsageError("nobody answers at once; give --timeout more than 0 seconds")
+            raise UsageError("no node answers at once; give --timeout more than 0 seconds")
         return connected(self.path, self.timeout_s)
 
 

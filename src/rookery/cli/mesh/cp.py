@@ -80,7 +80,7 @@ def parse_place(text: str) -> RemoteCopyPath | Path:
 
 
 def _planned(source: RemoteCopyPath | Path, target: RemoteCopyPath | Path) -> tuple[str, Copy]:
-    """Whose node is asked, and what for."""
+    """The remote node, and the copy to make with it."""
     if isinstance(source, Path) and isinstance(target, RemoteCopyPath):
         local, remote = source, target.file(source.name)
         return target.node, lambda opener, progress: put(opener, local, remote, progress)

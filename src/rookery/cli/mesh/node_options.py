@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class NodeLinkOptions:
-    """How others and we find each other."""
+    """Addresses, peers to dial, and link costs."""
 
     listen: Annotated[
         str,
@@ -58,7 +58,7 @@ class NodeLinkOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class NodeMonitoringOptions:
-    """How to look at it."""
+    """Control socket, metrics and observations."""
 
     control: Annotated[
         Path | None,
@@ -188,7 +188,7 @@ class AdviceOptions:
     ] = False
 
     def settings(self, realm: Path) -> "AdviceSettings | None":
-        """None: there is none to follow; UsageError for what cannot be meant."""
+        """None when no advice is to be followed; UsageError for options that do not fit."""
         for option, names in (("--advisor", self.advisors), ("--advice-from", self.members)):
             for name in names:
                 if not is_hashname(name):

@@ -94,7 +94,7 @@ def described(reply: PingReply) -> str:
 
 
 def summary(replies: list[PingReply]) -> str:
-    """What a person wants to know of them all."""
+    """A line about all pings."""
     rtts = [reply.rtt_ms for reply in replies if reply.rtt_ms is not None]
     text = f"{len(rtts)} of {len(replies)} answered"
     if rtts:

@@ -1,4 +1,4 @@
-"""`rookery queue`: what waits in the local node's outbox, for whom, and what shall not any more."""
+"""`rookery queue`: requests in the local node's outbox: list, add, cancel."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`rookery routes`: how each member is reached from here, and what stands by."""
+"""`rookery routes`: how each member is reached from here, and the alternates."""
 
 from rookery.cli.mesh.control import CONTROL_OPTIONS, ControlOptions, Watch, print_rows, run_display
 from rookery.cli.terminal import units

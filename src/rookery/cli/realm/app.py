@@ -1,4 +1,4 @@
-"""`rookery realm`: found a realm, invite into it, join one, see who is in it, revoke.
+"""`rookery realm`: found a realm, invite, join, list and revoke members.
 
 Its verbs are imported when they are called, as those of the program itself.
 """

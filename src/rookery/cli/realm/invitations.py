@@ -47,7 +47,7 @@ from rookery.wire.mesh.certificate import CSID_40
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class InviteWaitOptions:
-    """Where a guest joins if no node of ours is running."""
+    """Where the invited endpoint joins if no node of ours is running."""
 
     wait: Annotated[
         bool,
@@ -69,7 +69,7 @@ class InviteWaitOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class InviteTermsOptions:
-    """What the guest will be, and until when it can come."""
+    """Roles and name of the invited endpoint, and how long the invitation lasts."""
 
     roles: Roles = "relay"
     name: Annotated[

@@ -197,7 +197,7 @@ def _state(group: Membership, certificate: Certificate, data: bytes) -> _MemberR
 
 
 def _resolved(store: RealmStore, name_or_hashname: str) -> str:
-    """The hashname that is meant; UsageError unless it is one and only one."""
+    """The hashname of the one member that is meant; UsageError if there is none, or several."""
     if is_hashname(name_or_hashname):
         return name_or_hashname
     listed = named_by(

@@ -56,7 +56,7 @@ def member_identity(folder: Path) -> Identity:
 
 
 def default_name(folder: Path) -> str:
-    """What a member is called unless it says so: as the folder of its keys."""
+    """The default name of a member: that of the folder of its keys."""
     name = folder.resolve().name[:32].strip()
     return name if name and name.isprintable() else "member"
 
