@@ -1,10 +1,10 @@
-"""The static files: read and compressed once, named with a hash of their content.
+"""Static files: read and compressed once, with a hash of all content in their URLs.
 
-    /static/rookery.css?v=0123456789ab     kept by browsers for a year
-    /static/rookery.css                    asked for anew each time, answered by 304
+    /static/rookery.css?v=0123456789ab     cached for a year
+    /static/rookery.css                    revalidated each time, answered by 304
 
-All share one hash, and what they say of each other (`import … from "/static/live.js"`) is written
-with it, so that a page never mixes files of two releases.
+All files share one hash, and references between them (`import … from "/static/live.js"`) carry it,
+so that a page never mixes files of two releases.
 """
 
 import gzip
@@ -53,7 +53,7 @@ class Assets:
         self._assets = {name: self._asset(name, data, files) for name, data in files.items()}
 
     def url(self, name: str) -> str:
-        """Where a page finds a file; KeyError for one that is not there."""
+        """URL of a file, with the hash; KeyError if there is no such file."""
         self._assets[name]
         return f"{URL}{name}?v={self.version}"
 
@@ -62,7 +62,7 @@ class Assets:
 
     @property
     def compressed_bytes(self) -> int:
-        """What all that browsers load takes on the wire."""
+        """Compressed size of all files that browsers load."""
         loaded = (".js", ".css", ".svg")
         return sum(
             len(asset.compressed) for name, asset in self._assets.items() if name.endswith(loaded)
@@ -84,7 +84,7 @@ class Assets:
 
 @cache
 def assets() -> Assets:
-    """Ours."""
+    """The files of the installed package."""
     return Assets(_FOLDER)
 
 
@@ -105,7 +105,7 @@ async def static_file(request: AnyRequest, file_path: FromPath[str]) -> Response
 
 @head(URL + "{file_path:path}", opt=anyone(), include_in_schema=False)
 async def static_head(request: AnyRequest, file_path: FromPath[str]) -> Response[None]:
-    """Whether a file is there, and whether it is still the same."""
+    """Headers of a file alone."""
     asset = assets().find(file_path.removeprefix("/"))
     if asset is None:
         raise RequestRefusedError(404, "unknown", "there is no such file")

@@ -279,16 +279,16 @@ async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template
         await watched.silence(mac)
         await watched.look(1)
         (alert,) = await watched.look(15)
-        assert await watched.alerting.tell() == 1
-        assert await watched.alerting.tell() == 0  # not yet again
+        assert await watched.alerting.send_due() == 1
+        assert await watched.alerting.send_due() == 0  # not yet again
         watched.passed_s += 5
-        assert await watched.alerting.tell() == 1
+        assert await watched.alerting.send_due() == 1
         watched.passed_s += 5
-        assert await watched.alerting.tell() == 0
+        assert await watched.alerting.send_due() == 0
         watched.passed_s += 5
-        assert await watched.alerting.tell() == 1
+        assert await watched.alerting.send_due() == 1
         watched.passed_s += 100
-        assert await watched.alerting.tell() == 0
+        assert await watched.alerting.send_due() == 0
         assert told.events == ["raised"] * 3
         assert len(set(told.keys)) == 1
         events = [each.what for each in await watched.site.alerts.events(alert.id)]
@@ -296,7 +296,7 @@ async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template
         await watched.silence(mac, is_silent=False)
         await watched.look(1)
         await watched.look(31)
-        await watched.alerting.tell()
+        await watched.alerting.send_due()
         assert told.events[3:] == ["resolved"]
 
 
@@ -310,7 +310,7 @@ async def test_one_that_is_never_there_is_given_up_and_the_alert_says_so(
         await watched.look(1)
         (alert,) = await watched.look(15)
         for _ in range(6):
-            await watched.alerting.tell()
+            await watched.alerting.send_due()
             watched.passed_s += 60
         assert len(told.events) == 3
         last = (await watched.site.alerts.events(alert.id))[-1]
@@ -325,7 +325,7 @@ async def test_a_muted_one_is_told_when_that_is_over(tmp_path: Path, template: P
         await watched.silence(mac)
         await watched.look(1)
         (alert,) = await watched.look(15)
-        await watched.alerting.tell()
+        await watched.alerting.send_due()
         now = watched.wall()
         await watched.site.alerts.mute(alert.id, "alice", now + 3600, now=now)
         await watched.silence(mac, is_silent=False)
@@ -335,10 +335,10 @@ async def test_a_muted_one_is_told_when_that_is_over(tmp_path: Path, template: P
         await watched.look(1)
         (again,) = await watched.look(16)
         assert again.is_muted(watched.wall())
-        await watched.alerting.tell()
+        await watched.alerting.send_due()
         assert told.events == ["raised"]
         await watched.look(3600)
-        await watched.alerting.tell()
+        await watched.alerting.send_due()
         assert told.events == ["raised", "reminder"]
 
 
@@ -352,5 +352,5 @@ async def test_nobody_is_told_of_what_is_less_grave_than_asked_for(
             await watched.silence(await watched.device(1))
             await watched.look(1)
             assert len(await watched.look(15)) == 1
-            assert await watched.alerting.tell() == 0
+            assert await watched.alerting.send_due() == 0
     assert receiver.posted == []

@@ -1,1 +1,1 @@
-"""Alerts: what is checked, kept, shown as incidents, and sent by mail and webhook."""
+"""Alerts: checking the fleet, incidents and their pages, sending by mail and webhook."""

@@ -1,4 +1,4 @@
-"""What operators do about an alert; each is on record."""
+"""Actions of operators on alerts; each is audited."""
 
 from rookery.store.alerts.alert import Alert
 from rookery.web.accounts.caller import Caller
@@ -10,7 +10,7 @@ _ID_MAX = (1 << 63) - 1
 
 
 async def acknowledge(site: WebSite, caller: Caller, number: int, origin: RequestOrigin) -> Alert:
-    """Say that one sees to it."""
+    """Take charge of an alert."""
     found = await site.alerts.acknowledge(min(number, _ID_MAX), caller.login, now=site.wall())
     alert = _known(found)
     await record_audit(site, caller.login, "alert.acknowledge", str(number), origin)
@@ -20,7 +20,7 @@ async def acknowledge(site: WebSite, caller: Caller, number: int, origin: Reques
 async def mute(
     site: WebSite, caller: Caller, number: int, seconds: float, origin: RequestOrigin
 ) -> Alert:
-    """Have nobody told for so long; 0: they are told again."""
+    """Send no notifications for that long; 0: send them again."""
     now = site.wall()
     found = await site.alerts.mute(min(number, _ID_MAX), caller.login, now + seconds, now=now)
     alert = _known(found)

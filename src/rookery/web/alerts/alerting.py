@@ -1,9 +1,9 @@
-"""Alerting: looks at the fleet every few seconds, keeps what is news, and has it told.
+"""Alerting: checks the fleet every few seconds, stores changes of alerts, sends notifications.
 
-    looks ──▶ watch ──▶ keeping (database, if the lease is ours) ──▶ telling (webhook, mail)
+    checks ──▶ tracker ──▶ database (if this hub holds the lease) ──▶ sender (webhook, mail)
 
-Of several hubs one looks at the fleet; each looks at its own spool. Whoever loses its lease forgets
-what it knew, and reads it again from the database when it gets it back.
+Of several hubs, the one with the lease checks the fleet; each checks its own spool. A hub that
+loses the lease drops its state, and reads it from the database when it gets the lease back.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ RunChecks = Callable[[Collection[str]], Awaitable[AlertCheckResult]]
 
 
 class _AlertScope:
-    """Something that one hub at a time looks at."""
+    """What one hub at a time checks: the fleet, or its own spool."""
 
     def __init__(self, name: str, holder: str, site: AlertSources, outlets: AlertChannels) -> None:
         self.name = name
@@ -48,7 +48,7 @@ class _AlertScope:
 
 
 class Alerting:
-    """`run` it beside the site."""
+    """The alerting of one hub; `run` it with the site."""
 
     def __init__(
         self,
@@ -67,16 +67,16 @@ class Alerting:
         self.sender = AlertSender(AlertDeliveries(site.hub.database), settings)
 
     async def run(self) -> None:
-        """Until cancelled; a store that is away is asked again."""
+        """Until cancelled; a store that does not answer is tried again."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(_forever(self._look_and_sample, self._settings.every_s))
-                group.create_task(_forever(self.tell, TELL_S))
+                group.create_task(_forever(self.send_due, TELL_S))
         finally:
             await self._release()
 
     async def look(self) -> None:
-        """Once, at all that is ours to look at."""
+        """Check once what is this hub's to check."""
         offset_s = self._site.wall() - self._clock()
         if self._offset_s is not None and abs(offset_s - self._offset_s) > STEP_S:
             for scope, _ in self._scopes:
@@ -88,23 +88,23 @@ class Alerting:
             except IntegrityError:  # another hub had the lease for a moment
                 scope.watch = None
 
-    async def tell(self) -> int:
-        """What is due, if it is ours to tell; how many there were."""
+    async def send_due(self) -> int:
+        """Send due notifications if this hub holds the lease; returns their number."""
         fleet, _ = self._opened()[0]
-        return 0 if fleet.watch is None else await self.sender.tell(self._site.wall())
+        return 0 if fleet.watch is None else await self.sender.send_due(self._site.wall())
 
     @property
     def is_ours(self) -> bool:
-        """Whether this hub looks at the fleet."""
+        """True if this hub checks the fleet."""
         return bool(self._scopes) and self._scopes[0][0].watch is not None
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Where alerts are told."""
+        """Names of the notification channels."""
         return self._settings.channels
 
     def _opened(self) -> list[tuple[_AlertScope, RunChecks]]:
-        """Made when first needed: the hub's folder and address are known by then."""
+        """Created on first use, when the hub's folder and address are known."""
         if not self._scopes:
             name = spool_name(self._site.hub.settings.data)
             looks = AlertChecks(self._site, self._settings, name)
@@ -148,7 +148,7 @@ class Alerting:
         await self.look()
 
     async def _release(self) -> None:
-        """So that another hub need not wait for our time to be up."""
+        """Give the lease back, so that another hub need not wait until it expires."""
         with suppress(RookeryError, TimeoutError):
             async with asyncio.timeout(RELEASE_S):
                 await self._release_all()
@@ -160,7 +160,7 @@ class Alerting:
 
 
 async def _forever(work: Callable[[], Awaitable[object]], pause_s: float) -> None:
-    """What breaks one time is tried the next: nobody else would tell that alerts are not told."""
+    """Repeat despite unexpected errors: nothing else would report that alerting has stopped."""
     while True:
         try:
             await work()

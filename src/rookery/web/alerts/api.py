@@ -1,4 +1,4 @@
-"""For operators: incidents and alerts, acknowledged and muted."""
+"""API of alerts, for operators: list, acknowledge, mute."""
 
 from typing import Annotated
 
@@ -57,7 +57,7 @@ class AlertWithEvents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertMuteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For how long nobody outside is to be told; 0: they are, again."""
+    """For how long no notifications are sent; 0: they are sent again."""
 
     seconds: Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
 
@@ -112,7 +112,7 @@ async def get_alert(number: FromPath[int], site: TheSite) -> AlertWithEvents:
 async def acknowledge_alert(
     request: AnyRequest, number: FromPath[int], caller: TheCaller, site: TheSite
 ) -> AlertShown:
-    """Say that you see to it; whoever did so first stays the one."""
+    """Take charge of it; the first account to do so remains in charge."""
     return shown(await acknowledge(site, caller, number, request_origin(request, site)))
 
 
@@ -124,7 +124,7 @@ async def mute_alert(
     caller: TheCaller,
     site: TheSite,
 ) -> AlertShown:
-    """Have nobody told outside for a while, even if it is over and comes back."""
+    """Send no notifications for a while, even if it ends and comes back."""
     return shown(await mute(site, caller, number, data.seconds, request_origin(request, site)))
 
 

@@ -1,11 +1,11 @@
-"""Looks: what of the fleet can be seen now, as conditions.
+"""Checks of the fleet: what is wrong now, as conditions.
 
     devices, servers ─ hot store ┐
-    security ─ audit             ├─▶ rules ─▶ conditions, and which kinds were looked at
-    mesh ─ node beside the hub   │
+    security ─ audit             ├─▶ rules ─▶ conditions, and which kinds were checked
+    mesh ─ the hub's mesh node   │
     staleness, insights ─ lake   ┘
 
-What cannot be asked now was not looked at, and nothing is concluded from it.
+A source that does not answer was not checked: no alert of its kinds ends.
 """
 
 import asyncio
@@ -47,14 +47,14 @@ SPOOL: tuple[AlertKind, ...] = ("spool_behind", "spool_full")
 
 
 class AlertCheckResult(msgspec.Struct):
-    """What was found, and among which kinds of things."""
+    """Conditions that hold, and the kinds that were checked."""
 
     conditions: list[AlertCondition] = []
     looked_at: set[AlertKind] = set()
 
 
 class AlertChecks:
-    """At the whole fleet, or at what only this hub sees."""
+    """Checks of the whole fleet, and of this hub alone."""
 
     def __init__(self, site: AlertSources, settings: AlertSettings, spool: str) -> None:
         self._site = site
@@ -68,7 +68,7 @@ class AlertChecks:
         self._names: dict[str, str] = {}
 
     async def fleet(self, open_keys: Collection[str], now: float) -> AlertCheckResult:
-        """What any hub of the database would see; `now` is of a clock that is not set."""
+        """Conditions that any hub of the database would find; `now` is monotonic."""
         look = AlertCheckResult()
         if self._started_at is None:
             self._started_at = now
@@ -89,7 +89,7 @@ class AlertChecks:
         return look
 
     async def local(self, open_keys: Collection[str]) -> AlertCheckResult:
-        """What this hub alone sees: its own disk."""
+        """Conditions of this hub alone: its spool."""
         backlog = self._site.hub.backlog
         seen = SeenSpool(
             name=self._spool,
@@ -101,7 +101,7 @@ class AlertChecks:
 
     @property
     def _grace_s(self) -> float:
-        """A hub that was away has to hear of everybody first."""
+        """After a start, devices need that long to report before they count as silent."""
         grace_s = self._settings.grace_s
         return self._site.hub.settings.silent_after_s if grace_s is None else grace_s
 
@@ -192,7 +192,7 @@ class AlertChecks:
         return rules.security(seen)
 
     async def _lake(self, now: float) -> AlertCheckResult:
-        """Now and then: it changes by the minute, and asking it costs more than all the rest."""
+        """Conditions in the lake, read less often: it changes by the minute and is slow."""
         if self._site.lake is None or now - self._lake_at < self._settings.lake_s:
             return self._lake_look
         self._lake_at, look = now, AlertCheckResult()
@@ -224,7 +224,7 @@ def _site_of(address: str) -> str:
 
 
 def _peers(entry: FleetEntry) -> tuple[str, ...]:
-    """Mesh nodes that it had links with when it last reported."""
+    """Mesh nodes that it had links with in its last report."""
     try:
         report = telemetry.decode(entry.content)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""What an incident is about, as links: a router, a server, a member or a link of the mesh."""
+"""Entities of incidents as links: a device, a server, a member or a link of the mesh."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ _SHORT = 10  # characters of a hashname that tell it from others
 
 
 class AlertEntityShown(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing, by the name people know it by."""
+    """An entity by its display name."""
 
     kind: str
     name: str
@@ -24,7 +24,7 @@ class AlertEntityShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def names_of(site: WebSite, alerts: Sequence[Alert]) -> dict[str, str]:
-    """Names of routers and members that these alerts are about; what is away has none."""
+    """Names of the devices and members of these alerts; empty for a store that does not answer."""
     things = {entity for alert in alerts for entity in alert.detail.entities}
     things |= {alert.detail.cause for alert in alerts}
     macs = [mac for thing in things if (mac := _mac(thing)) is not None]
@@ -41,7 +41,7 @@ async def names_of(site: WebSite, alerts: Sequence[Alert]) -> dict[str, str]:
 
 
 def shown(entity: str, names: Mapping[str, str], at: float) -> AlertEntityShown:
-    """`at` is the time that a map is to show."""
+    """An entity as a link; `at` is the time that the map shows."""
     kind, _, rest = entity.partition(" ")
     match kind:
         case "router":

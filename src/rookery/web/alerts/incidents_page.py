@@ -1,4 +1,4 @@
-"""Incidents: open first; acknowledge, mute, and the story of each."""
+"""Pages of incidents: the list, and each with its events; acknowledging and muting."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ class IncidentShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IncidentQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page was asked for; what makes no sense is as if it were not there."""
+    """The query of the list; invalid values are ignored."""
 
     wanted: AlertFilter
     before: int | None
@@ -67,7 +67,7 @@ class IncidentQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 @get("/fleet/incidents", opt=may("operator"), include_in_schema=False)
 async def incidents_page(request: AnyRequest, site: TheSite) -> Response[str]:
-    """What is the matter, worst first, then what was; with `part=list` only the lists."""
+    """Open incidents, worst first, then past ones; with `part=list` only the lists."""
     query, now, texts = _incident_query(request), site.wall(), PageTranslation(language_of(request))
     opened = await site.alerts.open() if query.wanted.which != "over" else []
     opened = [each for each in opened if _is_wanted(each, query.wanted)]
@@ -99,7 +99,7 @@ async def incidents_page(request: AnyRequest, site: TheSite) -> Response[str]:
 
 @get("/fleet/incidents/{number:int}", opt=may("operator"), include_in_schema=False)
 async def incident_page(request: AnyRequest, number: FromPath[int], site: TheSite) -> Response[str]:
-    """One, with all that is part of it and what happened to it."""
+    """One incident, with its entities and events."""
     found = await site.alerts.get(min(number, _ID_MAX))
     if found is None:
         raise RequestRefusedError(404, "unknown", "there is no such incident")

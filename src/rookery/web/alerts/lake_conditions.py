@@ -1,4 +1,4 @@
-"""What the lake says goes on: incidents and anomalies that had not ended when it last looked."""
+"""Conditions in the lake: incidents and anomalies without an end as of its last run."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Mail: one alert as a message, over SMTP with TLS; only a server on loopback may go without."""
+"""Sends an alert by mail, over SMTP with TLS, which only a server on loopback may lack."""
 
 import asyncio
 import ipaddress
@@ -16,7 +16,7 @@ from rookery.web.alerts.settings import Mailbox
 
 
 def checked_address(text: str) -> str:
-    """An address of mail, as it is, or UsageError."""
+    """The mail address, unchanged; UsageError if it is none."""
     try:
         address = Address(addr_spec=text)
     except (ValueError, IndexError, AttributeError, MessageError) as error:
@@ -27,7 +27,7 @@ def checked_address(text: str) -> str:
 
 
 def message(mailbox: Mailbox, notice: AlertNotice) -> EmailMessage:
-    """What is sent; the same delivery has the same Message-ID at each attempt."""
+    """The message; each attempt of a delivery has the same Message-ID."""
     made = EmailMessage()
     alert = notice.alert
     made["From"] = mailbox.sender
@@ -44,7 +44,7 @@ def message(mailbox: Mailbox, notice: AlertNotice) -> EmailMessage:
 
 
 async def send(mailbox: Mailbox, notice: AlertNotice, *, timeout_s: float) -> str:
-    """What the server says to it; UnreachableError."""
+    """The outcome as text; UnreachableError if it cannot be delivered now."""
     try:
         return await asyncio.to_thread(_send, mailbox, message(mailbox, notice), timeout_s)
     except (smtplib.SMTPException, OSError, ValueError) as error:
@@ -104,12 +104,12 @@ def _moment(at: object) -> str:
 
 
 def _line(text: str) -> str:
-    """Of a header: no line ends in it, whoever named the device."""
+    """A header value without line breaks, which names of devices may contain."""
     return " ".join(text.split())[:200]
 
 
 def _why(error: Exception) -> str:
-    """The server's code and words; never what we sent."""
+    """The server's code and text; never what we sent, which holds the password."""
     if isinstance(error, smtplib.SMTPResponseException):
         said = error.smtp_error
         text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

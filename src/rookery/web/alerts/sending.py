@@ -1,11 +1,11 @@
-"""Telling alerts outside: what waits in the database is tried until it is told, or given up.
+"""Sends notifications of alerts: deliveries in the database are retried until sent or given up.
 
-    delivery ──▶ webhook or mail ──▶ told
-        ▲             │ failed: 5 s, 10 s, 20 s … an hour
-        └─────────────┘ twelve times: given up, which its alert says
+    delivery ──▶ webhook or mail ──▶ delivered
+        ▲             │ failed: after 5 s, 10 s, 20 s … an hour
+        └─────────────┘ after twelve attempts: given up, noted in the alert
 
-At least once: a hub that dies between telling and writing so down tells it again, with the same
-key. Only the hub that looks after the fleet tells.
+At least once: a hub that dies before it stores the success sends again, with the same key. Only
+the hub with the lease of alerting sends.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _notices = msgspec.json.Decoder(AlertNotice)
 
 
 class AlertSender:
-    """`tell` whatever is due; nothing here is remembered outside the database."""
+    """`send_due` sends deliveries; all state is in the database."""
 
     def __init__(self, deliveries: AlertDeliveries, settings: AlertSettings) -> None:
         self._deliveries = deliveries
@@ -37,8 +37,8 @@ class AlertSender:
         self.delivered = 0
         self.failures = 0
 
-    async def tell(self, now: float) -> int:
-        """Try all that are due; says how many there were."""
+    async def send_due(self, now: float) -> int:
+        """Try all due deliveries; returns their number."""
         channels = self._settings.channels
         if not channels:
             return 0
@@ -74,10 +74,10 @@ class AlertSender:
         settings = self._settings
         if delivery.attempts + 1 >= settings.attempts_max:
             text = f"{delivery.event} by {delivery.channel}: {why}"
-            _log.error("an alert is not told, after %d attempts: %s", settings.attempts_max, text)
+            _log.error("an alert is not sent, after %d attempts: %s", settings.attempts_max, text)
             await self._deliveries.given_up(delivery, now=now, text=text)
             return
         if delivery.attempts == 0:
-            _log.warning("telling an alert by %s failed: %s", delivery.channel, why)
+            _log.warning("sending an alert by %s failed: %s", delivery.channel, why)
         pause_s = min(settings.retry_s * 2**delivery.attempts, settings.retry_s_max)
         await self._deliveries.failed(delivery, due_at=now + pause_s)

@@ -1,4 +1,4 @@
-"""How alerts are found and told: one frozen value, read once at the edge."""
+"""Settings of alerting and its channels."""
 
 from hashlib import sha256
 
@@ -11,7 +11,7 @@ MAIL = "mail"
 
 
 class Webhook(msgspec.Struct, frozen=True):
-    """Where alerts are posted, and what proves that they are ours."""
+    """URL that alerts are posted to, and the key of their signatures."""
 
     url: str
     secret: bytes
@@ -21,12 +21,12 @@ class Webhook(msgspec.Struct, frozen=True):
 
     @property
     def channel(self) -> str:
-        """Its name in the database and the pages; a URL may be a secret itself."""
+        """Name in the database and on pages, without the URL, which may be a secret."""
         return f"webhook {sha256(self.url.encode()).hexdigest()[:12]}"
 
 
 class Mailbox(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom alerts are mailed to, and by which server."""
+    """Recipients of alerts, and the SMTP server."""
 
     host: str
     port: int = 587
@@ -41,11 +41,11 @@ class Mailbox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing has to be said: alerts are in the pages then, and nowhere else."""
+    """By default there are no channels: alerts are on the pages only."""
 
     webhooks: tuple[Webhook, ...] = ()
     mailbox: Mailbox | None = None
-    least: Severity = "warning"  # what is less grave is told nobody outside
+    least: Severity = "warning"  # less severe alerts are not sent
     every_s: float = 5.0  # between two looks
     lake_s: float = 60.0  # between two looks at the lake
     lake_stale_s: float = 3600.0

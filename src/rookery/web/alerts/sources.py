@@ -1,4 +1,4 @@
-"""What looking for alerts needs of a site: a part of it, so that neither imports the other."""
+"""The part of a site that alert checks read, so that neither imports the other."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,7 +12,7 @@ from rookery.web.system.report_rates import ReportRates
 
 
 class AlertSources(Protocol):
-    """A site."""
+    """Satisfied by `WebSite`."""
 
     hub: Hub
     devices: Devices

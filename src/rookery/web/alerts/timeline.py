@@ -1,4 +1,4 @@
-"""The strip above the incidents: the last day, with a bar for each alert, in as few lanes as go."""
+"""The timeline above the incidents: a bar for each alert of the last day, in few rows."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import msgspec
 from rookery.store.alerts.alert import Alert
 
 SPAN_S = 24 * 3600.0
-WIDTH = 1000  # units of the picture
+WIDTH = 1000  # units of the SVG
 ROWS_MAX = 6
 BAR_MIN = 4
 ROW_HEIGHT = 14
@@ -17,7 +17,7 @@ _GAP = 3
 
 
 class AlertTimelineBar(msgspec.Struct, frozen=True, kw_only=True):
-    """One alert, in units of the picture."""
+    """One alert, in units of the SVG."""
 
     alert: Alert
     x: float
@@ -26,18 +26,18 @@ class AlertTimelineBar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertTimeline(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole of it; `ticks` are wall seconds, the first at its left end, the last now."""
+    """The bars; `ticks` are Unix times, from the left end to now."""
 
     bars: list[AlertTimelineBar]
     height: int
     ticks: list[float]
-    omitted: int  # that there was no lane for
+    omitted: int  # for lack of rows
 
 
 def alert_timeline(alerts: Sequence[Alert], now: float) -> AlertTimeline:
-    """Of those that touch the last day."""
+    """The alerts that overlap the last day."""
     start = now - SPAN_S
-    ends: list[float] = []  # of each lane, as far as it is taken
+    ends: list[float] = []  # of the last bar of each row
     bars, omitted = [], 0
     for alert in sorted(alerts, key=lambda each: each.since):
         until = now if alert.until is None else alert.until

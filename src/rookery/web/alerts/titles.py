@@ -1,4 +1,4 @@
-"""What alerts say in the reader's language: it is kept in English, with names in it."""
+"""Titles of alerts in the reader's language; they are stored in English, with names."""
 
 import re
 
@@ -47,7 +47,7 @@ _COMPILED = [
 
 
 def translated(title: str, texts: PageTranslation) -> str:
-    """A title or a note in their words, as far as there are any."""
+    """A translated title or note; English where there is no translation."""
     if texts.language == "en":
         return title
     for pattern, compiled in _COMPILED:
@@ -59,6 +59,6 @@ def translated(title: str, texts: PageTranslation) -> str:
 
 
 def _name(name: str, texts: PageTranslation) -> str:
-    """What is before the name itself, as in `site 192.0.2.0/24`, is a word like any other."""
+    """Translate the kind before a name, as in `site 192.0.2.0/24`."""
     kind, blank, rest = name.partition(" ")
     return f"{texts(kind)} {rest}" if blank and kind in _KINDS else texts(name)

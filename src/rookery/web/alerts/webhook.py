@@ -1,11 +1,10 @@
-"""Webhook: one POST of an alert, signed; what counts is the status of the answer.
+"""Sends an alert by a signed POST; its success is the status of the answer.
 
     POST /path HTTP/1.1
     Rookery-Delivery: 17-42-0
     Rookery-Signature: t=1763280000,v1=HEX     HMAC-SHA256 of "1763280000." and the body
 
-The URL is what an administrator set. Nothing that answers can send us elsewhere: a redirection is
-a failure like any other.
+The URL is set by an administrator. Redirects are failures: an answer must not send us elsewhere.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ _LINE_SIZE_MAX = 8192
 
 
 def checked_url(url: str) -> str:
-    """The same, or UsageError; the text of an error does not hold it, as it may be a secret."""
+    """The URL, or UsageError without it in the text, as it may be a secret."""
     try:
         parts = urlsplit(url)
         is_usable = bool(parts.hostname) and (parts.port is None or 0 < parts.port < 1 << 16)
@@ -35,14 +34,14 @@ def checked_url(url: str) -> str:
 
 
 def signature(secret: bytes, body: bytes, now: float) -> str:
-    """What the header says; a receiver computes the same, and compares in constant time."""
+    """Value of the header; receivers compute it as well and compare in constant time."""
     stamp = f"{int(now)}"
     digest = hmac.digest(secret, stamp.encode() + b"." + body, "sha256")
     return f"t={stamp},v1={digest.hex()}"
 
 
 async def post(webhook: Webhook, key: str, body: bytes, *, now: float, timeout_s: float) -> str:
-    """The status it was answered with, if that is of success; else UnreachableError."""
+    """The status as text; UnreachableError unless it is a success."""
     parts = urlsplit(webhook.url)
     try:
         async with asyncio.timeout(timeout_s):

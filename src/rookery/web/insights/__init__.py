@@ -1,1 +1,1 @@
-"""Insights: what the lake found, as tables, charts and views, with lineage and freshness."""
+"""Insights of the lake as tables, charts and views, with lineage and freshness."""

@@ -1,4 +1,4 @@
-"""For operators: what the lake found out, with its lineage."""
+"""API of insights, for operators, with lineage."""
 
 import csv
 import io
@@ -54,7 +54,7 @@ async def list_rows(
     offset: Offset = 0,
     count: Annotated[int, QueryParameter(ge=1, le=PAGE_ROWS_MAX)] = PAGE_ROWS,
 ) -> InsightRows:
-    """Of all, or of those that `text` is part of a device's, node's or server's name in."""
+    """All rows, or those with `text` in the name of a device, node or server."""
     return await insight_rows(lake_of(site), name[:_NAME_MAX], text, offset, count)
 
 
@@ -95,7 +95,7 @@ def _csv(found: InsightRows) -> str:
 
 
 def _cell(value: object) -> object:
-    """Lists by spaces; a text that a spreadsheet would take for a formula is kept from it."""
+    """A cell of CSV: lists by spaces; text that a spreadsheet would run as a formula is quoted."""
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):

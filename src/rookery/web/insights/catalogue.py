@@ -1,7 +1,8 @@
-"""Insights: what the lake found out, table by table, with where it comes from and how fresh it is.
+"""The catalogue of insights: rows, freshness, lineage, and the pipeline runs that made the rows.
 
-Names of tables and columns in SQL are those of the lake's own schemas; what a reader asks for
-picks one of them, or is a parameter.
+Names in SQL are those of the lake's schemas; a reader's input selects among them or is a parameter.
+Runs are taken from the lineage of each row, as a table's log knows its last commit only, while days
+without news keep the rows of earlier runs.
 """
 
 import shlex
@@ -87,13 +88,13 @@ class InsightRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def catalogue(lake: HubLakeReader, now: float) -> list[InsightShown]:
-    """All insights that there can be, made already or not."""
+    """All insights, computed already or not."""
     known = await lake.freshness()
     return [_shown(table, known, now) for table in _tables().values()]
 
 
 async def insight(lake: HubLakeReader, name: str, now: float) -> InsightShown:
-    """One of them; a problem of 404 for another name."""
+    """One insight; 404 for an unknown name."""
     known = await lake.freshness()
     return _shown(_table(name), known, now)
 
@@ -101,7 +102,7 @@ async def insight(lake: HubLakeReader, name: str, now: float) -> InsightShown:
 async def insight_rows(
     lake: HubLakeReader, name: str, text: str = "", offset: int = 0, count: int = PAGE_ROWS
 ) -> InsightRows:
-    """Some rows, of all or of those that a device, node or server is named in."""
+    """A page of rows, of all or of those that match `text`."""
     await lake.freshness()  # by which a worker loads what the schemas need, and not our loop
     table = _table(name)
     columns = [each.name for each in table.columns if each.name != "lineage"]
@@ -118,7 +119,7 @@ async def insight_rows(
 
 
 def command(lake: HubLakeReader, name: str, text: str = "") -> str:
-    """What shows the same in a shell."""
+    """The command of the CLI that shows the same."""
     sql, parameters = _statement(_table(name), text)
     for value in parameters:
         quoted = "'" + str(value).replace("'", "''") + "'"
@@ -242,7 +243,7 @@ def _column(column: "Column") -> ColumnShown:
 
 
 def _lineage(table: "Table", known: "dict[str, TableFreshness]") -> list[SourceShown]:
-    """Everything that it follows from, the nearest first."""
+    """All tables that it is computed from, the nearest first."""
     from rookery.lake.schema.catalog import BY_PATH
 
     fresh, found = known.get(table.path), dict[str, SourceShown]()
@@ -283,7 +284,7 @@ _RUN_DAYS = 2
 
 
 class InsightRunShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, and what it has a part in."""
+    """A pipeline run and the rows it made."""
 
     run: str
     inputs: str  # `facts/link_hours@3`, separated by commas
@@ -294,7 +295,7 @@ class InsightRunShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def runs(lake: HubLakeReader, shown: InsightShown) -> list[InsightRunShown]:
-    """The newest first; of a large table those of its last days."""
+    """The newest runs first; of a large table only those of its last days."""
     if shown.version is None:
         return []
     is_dated = bool(shown.first)

@@ -1,10 +1,10 @@
-"""Lake view: what pages ask the lake, without ever waiting long for it.
+"""Queries of pages to the lake, cached and with bounded concurrency and time.
 
-    handler ── cache (seconds) ── turn (2 at a time, 16 wait) ── worker's standing query ── files
+    handler ── cache (seconds) ── queue (2 run, 16 wait) ── worker's query session ── files
 
-The lake is optional, and so are the packages that read it: nothing of them is imported before the
-first question. A lake that is away, empty or half written gives one clear problem, or no rows.
-SQL is written here in the code; what comes from outside is a parameter.
+The lake is optional, and so are the packages that read it: they are imported by the first query. A
+lake that is missing, empty or half written gives LakeUnavailableError, or no rows. SQL is written
+in the code; input is passed as parameters.
 """
 
 import asyncio
@@ -42,14 +42,14 @@ _T = TypeVar("_T")
 
 
 class LakeUnavailableError(RequestRefusedError):
-    """The lake cannot be asked now; the pages say why, and go on."""
+    """The lake cannot be read now; pages show why, and the rest of their content."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(503, "lake_away", detail, retry_after=5)
 
 
 class HubLakeReader:
-    """Answers of one lake; `close` ends its threads."""
+    """Reader of one lake; `close` ends its threads."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -63,7 +63,7 @@ class HubLakeReader:
     async def rows(
         self, sql: str, *parameters: Value, rows_max: int = ROWS_MAX, kept_s: float = KEPT_S
     ) -> list[Row]:
-        """What the SQL finds, at most so many rows; LakeUnavailableError, CongestionError."""
+        """Rows of a query, at most `rows_max`; LakeUnavailableError, CongestionError."""
 
         def work(query: "LakeQuerySession") -> list[Row]:
             return list(query.answer(sql, parameters, rows_max).rows.to_pylist())
@@ -71,15 +71,15 @@ class HubLakeReader:
         return await self._answer((sql, parameters, rows_max), work, kept_s)
 
     async def freshness(self) -> "dict[str, TableFreshness]":
-        """Of all tables that there are, by path such as `insights/outages`."""
+        """Freshness of all tables, by path such as `insights/outages`."""
         return await self._answer("freshness", lambda query: query.freshness(), FRESHNESS_KEPT_S)
 
     async def last_run(self) -> "RunRecord | None":
-        """How it went, as whoever runs the pipeline has recorded."""
+        """The record of the last pipeline run."""
         return await self._answer("last run", lambda query: query.last_run())
 
     def close(self) -> None:
-        """Answers under way come to nothing."""
+        """End the workers; queries under way fail."""
         for query in tuple(self._busy):
             query.interrupt()
         for query in self._idle:
@@ -90,7 +90,7 @@ class HubLakeReader:
     async def _answer(
         self, key: object, work: "Callable[[LakeQuerySession], _T]", kept_s: float = KEPT_S
     ) -> _T:
-        """Of those who ask the same within seconds, only the first makes the lake work."""
+        """Run a query, or share the answer of the same one within seconds."""
         loop = asyncio.get_running_loop()
         kept = self._kept.get(key)
         if kept is None or loop.time() >= kept[0]:
@@ -147,7 +147,7 @@ class HubLakeReader:
 
 
 def lake_of(site: "WebSite") -> HubLakeReader:
-    """The lake that the hub was told of; a problem of 404 without one."""
+    """The hub's lake; 404 if it has none."""
     if site.lake is None:
         detail = "this hub knows no lake; start it with: rookery hub --lake FOLDER"
         raise RequestRefusedError(404, "no_lake", detail)

@@ -1,4 +1,4 @@
-"""Insights: the catalogue, and each with the view that fits it, its rows and its lineage."""
+"""Pages of insights: the catalogue, and each insight with its view, rows and lineage."""
 
 import re
 import time
@@ -65,7 +65,7 @@ _LEGENDS = {
 
 @get("/fleet/insights", opt=may("operator"), include_in_schema=False)
 async def insights_page(request: AnyRequest, site: TheSite) -> Response[str]:
-    """All there are, how fresh each is, and which run made it."""
+    """All insights, with freshness and run."""
     problem, shown = "", list[InsightShown]()
     try:
         shown = await catalogue(lake_of(site), site.wall())
@@ -92,7 +92,7 @@ async def insight_page(
     link: Annotated[str, QueryParameter(max_length=_TEXT_MAX)] = "",
     measure: Annotated[Measure, QueryParameter()] = "loss",
 ) -> Response[str]:
-    """One of them; 404 without a lake, as for a name that there is not."""
+    """One insight; 404 for an unknown name, and without a lake."""
     lake, now = lake_of(site), site.wall()
     shown = await insight(lake, name, now)
     rows = await insight_rows(lake, name, text, offset)
@@ -152,7 +152,7 @@ async def _view(
 
 
 async def _names(site: WebSite, view: object) -> dict[str, str]:
-    """The lake knows MACs and hashnames; what people call them, hub and mesh do."""
+    """Names of the MAC addresses and hashnames in rows, from the hub and the mesh."""
     names = await _device_names(site, view)
     if site.mesh is not None:
         with suppress(UnreachableError):
@@ -175,7 +175,7 @@ async def _device_names(site: WebSite, view: object) -> dict[str, str]:
 def _words(
     texts: PageTranslation, names: dict[str, str], units: Mapping[str, str]
 ) -> dict[str, object]:
-    """What templates write figures with."""
+    """Formatting functions for templates."""
 
     def short(name: str) -> str:
         parts = name.split(" – ")
@@ -205,7 +205,7 @@ def _unit(row: Row, column: ColumnShown, units: Mapping[str, str]) -> str:
 
 
 def _heat(hour: WeekHour, measure: Measure) -> int:
-    """How bad it is, 0 to 5."""
+    """Severity of loss, 0 to 5."""
     value = {
         "loss": hour.loss,
         "rtt": hour.rtt_p95_us,

@@ -1,4 +1,4 @@
-"""Themes of publish and subscribe, as the lake's facts have them: how much, by whom, since when."""
+"""Publish/subscribe topics of the last day, from the lake's facts."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ FROM facts.message_hours WHERE hour >= ? GROUP BY theme, hour
 
 
 class PubsubTopicShown(msgspec.Struct, frozen=True, kw_only=True):
-    """One theme over the last day of which anything is known."""
+    """One topic over the last day with data."""
 
     theme: str
     messages: int
@@ -38,14 +38,14 @@ class PubsubTopicShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PubsubTopicsShown(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them; `to` is the end of the day that is shown, None without any."""
+    """All topics; `to` is the end of the day shown, None without data."""
 
     to: float | None
     themes: list[PubsubTopicShown]
 
 
 async def pubsub_topics(lake: HubLakeReader) -> PubsubTopicsShown:
-    """Of the last day in the lake, which may be a while ago."""
+    """Topics of the last day in the lake, which may be some time ago."""
     newest = await lake.rows("SELECT max(hour) AS hour FROM facts.message_hours")
     last = newest[0]["hour"] if newest else None
     if not isinstance(last, datetime):

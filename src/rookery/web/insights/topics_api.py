@@ -9,7 +9,7 @@ from rookery.web.insights.topics import PubsubTopicsShown, pubsub_topics
 
 @get("/topics", opt=may("operator", "read"), tags=["topics"], summary="What is published")
 async def list_topics(site: TheSite) -> PubsubTopicsShown:
-    """By theme, over the last day that the lake knows messages of."""
+    """By topic, over the last day with messages in the lake."""
     return await pubsub_topics(lake_of(site))
 
 

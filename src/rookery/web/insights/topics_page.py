@@ -1,4 +1,4 @@
-"""Publish-subscribe topics: how much is published, by whom, and when last."""
+"""The page of publish/subscribe topics."""
 
 from litestar import Response, get
 
@@ -14,7 +14,7 @@ CLI = """rookery lake query 'SELECT theme, sum(messages) FROM facts.message_hour
 
 @get("/fleet/topics", opt=may("operator"), include_in_schema=False)
 async def topics_page(request: AnyRequest, site: TheSite) -> Response[str]:
-    """What the lake knows; without one, or without messages, how to get there."""
+    """Topics in the lake; without lake or messages, how to get them."""
     found, problem = PubsubTopicsShown(to=None, themes=[]), ""
     if site.lake is not None:
         try:

@@ -3,7 +3,7 @@
 days      availability             a strip of days for each device, the worst first
 spans     outages, anomalies …     when, on one axis of time, for each entity
 week      link_quality             a heat map of the hours of the week, of one link
-critical  topology_health …        what disconnects whom, as of the last hour known
+critical  topology_health …        what cuts off which members, as of the last hour known
 
 Lines over time are in `charts`.
 """
@@ -60,7 +60,7 @@ GROUP BY realm, kind, a, b ORDER BY last_at DESC, cut_off DESC, kind, a, b LIMIT
 
 
 class DayStrip(msgspec.Struct, frozen=True, kw_only=True):
-    """A router's last days."""
+    """A device's last days."""
 
     device: str
     share: float | None
@@ -72,7 +72,7 @@ class DayStrip(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InsightDaysView(msgspec.Struct, frozen=True, kw_only=True):
-    """Routers by availability, and how many kept what was promised in the last week."""
+    """Devices by availability, and how many met the objective in the last week."""
 
     strips: list[DayStrip]
     next: int | None
@@ -222,7 +222,7 @@ def _ticks(begin: float, end: float) -> list[tuple[float, float]]:
 
 
 async def week_view(lake: HubLakeReader, node: str, peer: str) -> InsightWeekView | None:
-    """Of the link that is asked for, else of the one that loses most; None: there are none."""
+    """The chosen link, else the one with most loss; None: there are none."""
     rows = await lake.rows(_LINKS_SQL, LINKS_MAX, kept_s=VIEW_KEPT_S)
     links = [msgspec.convert(row, LinkName) for row in rows]
     if not links:
@@ -237,7 +237,7 @@ async def week_view(lake: HubLakeReader, node: str, peer: str) -> InsightWeekVie
 
 
 async def critical_view(lake: HubLakeReader, last: str) -> list[InsightCriticalView]:
-    """What disconnected whom in the last two days that are known."""
+    """Nodes and links whose loss cut off members in the last two days known."""
     if not last:
         return []
     since = date.fromisoformat(last) - timedelta(days=1)

@@ -1,4 +1,4 @@
-"""What changes, as server-sent events: `GET /live?topic=devices&topic=alerts`."""
+"""Live updates as server-sent events: `GET /live?topic=devices&topic=alerts`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""A feed: the last reading of a topic, what changed since, and who follows it."""
+"""A feed: the last reading of a topic, its changes, and its followers."""
 
 import asyncio
 from collections import deque
@@ -16,7 +16,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class LiveChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is sent: new values by key, and keys that are no more."""
+    """An event: new values by key, and keys that are gone."""
 
     changed: Mapping[str, msgspec.Struct]
     gone: list[str]
@@ -24,7 +24,7 @@ class LiveChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LiveFollower:
-    """One stream: what waits to be sent on it, up to a bound."""
+    """One stream, with a bounded buffer of events."""
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
@@ -34,7 +34,7 @@ class LiveFollower:
         self._wake = asyncio.Event()
 
     def put(self, event: bytes) -> None:
-        """Have it sent; a reader that is too slow for that is dropped and may come again."""
+        """Buffer an event; a stream whose reader is too slow ends, and may reconnect."""
         if self.is_over:
             return
         is_full = len(self._waiting) >= EVENTS_MAX or self._size + len(event) > BYTES_MAX
@@ -47,12 +47,12 @@ class LiveFollower:
         self._wake.set()
 
     def end(self) -> None:
-        """After what waits, nothing more comes."""
+        """End the stream after what is buffered."""
         self.is_over = True
         self._wake.set()
 
     async def next(self, patience_s: float) -> bytes:
-        """All that waits; nothing when nothing came for so long, or it is over."""
+        """All buffered events; empty after a timeout or at the end."""
         if not self._waiting and not self.is_over:
             self._wake.clear()
             try:
@@ -67,7 +67,7 @@ class LiveFollower:
 
 
 class LiveFeed:
-    """A topic as one account sees it, or all of them where it is shared."""
+    """A topic of one account, or of all accounts if it is shared."""
 
     def __init__(self, topic: LiveTopic, caller: Caller) -> None:
         self.topic = topic
@@ -79,13 +79,13 @@ class LiveFeed:
         self._problem = ""
 
     def join(self, follower: LiveFollower) -> None:
-        """From now on; what is known already is sent at once."""
+        """Add a follower; the last reading is sent at once."""
         self.followers.add(follower)
         if self._values is not None:
             follower.put(self._event(LiveChange(self._values, [], first=True)))
 
     def read(self, values: Values) -> None:
-        """Tell the followers what a new reading changes."""
+        """Send followers what a new reading changes."""
         before, self._values, self._problem = self._values, dict(values), ""
         if before is None:
             self._tell(LiveChange(values, [], first=True))
@@ -96,7 +96,7 @@ class LiveFeed:
             self._tell(LiveChange(changed, gone))
 
     def failed(self, detail: str) -> None:
-        """Tell them, once, that what they see grows old."""
+        """Send followers, once, that the topic cannot be read."""
         if detail == self._problem:
             return
         self._problem = detail

@@ -1,10 +1,10 @@
-"""Live: topics read while somebody follows them, and what changed told to each who does.
+"""Live streams: topics are read while they have followers, who are sent the changes.
 
     ticker ── feed (topic, or topic and account) ── follower ── stream of one page
 
-One ticker for all; a shared topic is read once however many follow it, another once an account.
-Who is signed out, or has another role by now, is sent away within seconds. Once all places are
-taken, whoever has most of them gives one up for an account that has at least two fewer.
+One ticker serves all; a shared topic is read once for all followers, any other once per account.
+Streams of sessions that ended, or of accounts whose role changed, end within seconds. Once all
+places are taken, the account with most streams loses one to an account with at least two fewer.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class LiveStreams:
         self._is_closed = False
 
     def offer(self, topics: Iterable[LiveTopic]) -> None:
-        """What may be followed."""
+        """Register topics."""
         self._topics.update((topic.name, topic) for topic in topics)
 
     @property
@@ -60,7 +60,7 @@ class LiveStreams:
         return list(self._topics.values())
 
     def check(self, caller: Caller, names: list[str]) -> list[LiveTopic]:
-        """The topics, or why the caller may not follow them."""
+        """The topics of these names; an error if one is unknown or not for the caller."""
         found = []
         for name in dict.fromkeys(names):
             topic = self._topics.get(name)
@@ -96,7 +96,7 @@ class LiveStreams:
             task.cancel()
 
     async def closed(self) -> None:
-        """When nothing of ours runs any more."""
+        """Wait until all tasks have ended."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -107,9 +107,9 @@ class LiveStreams:
         return len(self._followers) < STREAMS_MAX or self._surplus(caller) is not None
 
     def _surplus(self, caller: Caller) -> LiveFollower | None:
-        """The newest stream of who has most, where that is a share too large beside the caller's.
+        """The newest stream of the account with most, if it has at least two more than the caller.
 
-        Two more than the caller has: else the one sent away would come back for the same place.
+        With one more, the account that loses it would get it back by reconnecting.
         """
         used = Counter(follower.caller.account for follower in self._followers)
         account, count = used.most_common(1)[0]
@@ -177,7 +177,7 @@ class LiveStreams:
             self._wake.set()
 
     async def _check(self) -> None:
-        """Send away who is not signed in any more, or not as what they were."""
+        """End streams whose session ended, or whose account has another role."""
         site, now = self._site, self._site.wall()
         hashes = {follower.caller.credential for follower in self._followers}
         with suppress(RookeryError):  # a store that is away is asked again next time

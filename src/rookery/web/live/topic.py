@@ -1,7 +1,7 @@
-"""Topic: something that pages follow live, read now and then while somebody does.
+"""Live topics: what pages can follow, read at intervals while there are followers.
 
-A topic is a mapping of keys to values. Whoever follows it is sent what changed, key by key, so that
-a thousand devices of which three changed cost three.
+A topic is a mapping. Followers are sent changed keys only: of a thousand devices, the three that
+changed.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +18,7 @@ Values = Mapping[str, msgspec.Struct]
 
 
 class LiveTopic(NamedTuple):
-    """What may be followed, by whom, and how to read it."""
+    """A topic: its name, the least role, and how to read it."""
 
     name: str
     role: Role

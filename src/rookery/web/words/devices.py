@@ -1,4 +1,4 @@
-"""Words of the cabinet."""
+"""Words of the pages of devices."""
 
 WORDS: dict[str, str] = {
     "rookery hub": "узел rookery",
