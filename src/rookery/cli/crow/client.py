@@ -34,16 +34,16 @@ class BrokerRefusal:
 
 @asynccontextmanager
 async def broker_client(
-    through: CrowBrokerOptions, leaving: CrowSendOptions
+    broker_options: CrowBrokerOptions, send_options: CrowSendOptions
 ) -> AsyncIterator[tuple[CrowClient, BrokerRefusal]]:
     """A client of the broker, on a tower of its own."""
-    route = crow_address.parse(through.address)
-    async with tower_for_route(route, leaving) as site:
+    route = crow_address.parse(broker_options.address)
+    async with tower_for_route(route, send_options) as site:
         client = site.tower.client(route)
         try:
-            yield client, BrokerRefusal(client, through.address)
+            yield client, BrokerRefusal(client, broker_options.address)
         except UnreachableError as error:
-            hint = f"is there a broker at {through.address}? Name another with --broker"
+            hint = f"is there a broker at {broker_options.address}? Name another with --broker"
             raise UnreachableError(f"{error}; {hint}") from error
 
 

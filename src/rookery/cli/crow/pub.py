@@ -26,23 +26,23 @@ def pub(
     data: Data,
     /,
     *,
-    through: CrowBrokerOptions = BROKER_OPTIONS,
-    quality: CrowQosOptions = QOS_OPTIONS,
-    leaving: CrowSendOptions = SEND_OPTIONS,
+    broker_options: CrowBrokerOptions = BROKER_OPTIONS,
+    qos_options: CrowQosOptions = QOS_OPTIONS,
+    send_options: CrowSendOptions = SEND_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     name = checked_theme(theme)
 
     async def work() -> int:
         content = await message(data, MESSAGE_SIZE_MAX)
-        async with broker_client(through, leaving) as (client, refusal):
+        async with broker_client(broker_options, send_options) as (client, refusal):
             outcome = await client.publish(
-                name, content, qos=quality.qos, ackquant_ms=quality.ackquant_ms
+                name, content, qos=qos_options.qos, ackquant_ms=qos_options.ackquant_ms
             )
             if outcome.status is DeliveryStatus.UNDELIVERED:
                 raise UnreachableError(f"not delivered to the broker: {outcome.reason}")
             await refusal.check()
-        shown = {"status": str(outcome.status), "theme": theme, "qos": quality.qos}
+        shown = {"status": str(outcome.status), "theme": theme, "qos": qos_options.qos}
         if output.json:
             print_json(shown)
         else:

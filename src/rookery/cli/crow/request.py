@@ -32,22 +32,22 @@ def request(
     timeout_s: Annotated[
         float, Parameter(name="--timeout", help="Seconds to wait for the answer.")
     ] = TIMEOUT_S,
-    through: CrowBrokerOptions = BROKER_OPTIONS,
-    quality: CrowQosOptions = QOS_OPTIONS,
-    leaving: CrowSendOptions = SEND_OPTIONS,
+    broker_options: CrowBrokerOptions = BROKER_OPTIONS,
+    qos_options: CrowQosOptions = QOS_OPTIONS,
+    send_options: CrowSendOptions = SEND_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     name = checked_theme(theme)
 
     async def work() -> int:
         question = await message_data.message(data, MESSAGE_SIZE_MAX)
-        async with broker_client(through, leaving) as (client, _):
+        async with broker_client(broker_options, send_options) as (client, _):
             answer = await client.ask(
                 name,
                 question,
                 timeout_s=timeout_s,
-                qos=quality.qos,
-                ackquant_ms=quality.ackquant_ms,
+                qos=qos_options.qos,
+                ackquant_ms=qos_options.ackquant_ms,
             )
         if output.json:
             print_json({"theme": theme, **message_data.fields(answer)})

@@ -58,28 +58,30 @@ def send(
     data: Data,
     /,
     *,
-    addressing: CrowAddressOptions = ADDRESS_OPTIONS,
-    quality: CrowQosOptions = QOS_OPTIONS,
-    leaving: CrowSendOptions = SEND_OPTIONS,
+    address_options: CrowAddressOptions = ADDRESS_OPTIONS,
+    qos_options: CrowQosOptions = QOS_OPTIONS,
+    send_options: CrowSendOptions = SEND_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    if addressing.node is None and addressing.from_node is not None:
+    if address_options.node is None and address_options.from_node is not None:
         raise UsageError("--from-node names the sender of a message for --node; give both")
-    if addressing.kind is not None and (addressing.kind == NODE) == (addressing.node is None):
+    if address_options.kind is not None and (address_options.kind == NODE) == (
+        address_options.node is None
+    ):
         raise UsageError(f"type {NODE} is for nodes, and no other; give --node without --type")
     route = crow_address.parse(address)
 
     async def work() -> int:
-        content = await message(data, _size_max(route, addressing))
-        async with tower_for_route(route, leaving) as site:
-            sending = _MessageSender(site, route, addressing, quality)
+        content = await message(data, _size_max(route, address_options))
+        async with tower_for_route(route, send_options) as site:
+            sending = _MessageSender(site, route, address_options, qos_options)
             return sending.report(await sending.send(content), output)
 
     return run_verb(work())
 
 
-def _size_max(route: bytes, addressing: CrowAddressOptions) -> int:
-    if addressing.node is not None:
+def _size_max(route: bytes, address_options: CrowAddressOptions) -> int:
+    if address_options.node is not None:
         return MESSAGE_SIZE_MAX
     return PACKET_SIZE_MAX - HEADER_SIZE - len(route)
 
@@ -88,12 +90,16 @@ class _MessageSender:
     """Sends one message and waits for its outcome."""
 
     def __init__(
-        self, site: OpenTower, route: bytes, addressing: CrowAddressOptions, quality: CrowQosOptions
+        self,
+        site: OpenTower,
+        route: bytes,
+        address_options: CrowAddressOptions,
+        qos_options: CrowQosOptions,
     ) -> None:
         self._site = site
         self._route = route
-        self._addressing = addressing
-        self._quality = quality
+        self._addressing = address_options
+        self._qos_options = qos_options
         self._took_s = 0.0
 
     async def send(self, content: bytes) -> MessageOutcome:
@@ -104,8 +110,8 @@ class _MessageSender:
             self._route,
             content,
             kind=self._addressing.kind or 0,
-            qos=self._quality.qos,
-            ackquant_ms=self._quality.ackquant_ms,
+            qos=self._qos_options.qos,
+            ackquant_ms=self._qos_options.ackquant_ms,
         )
         self._took_s = time.monotonic() - began
         return outcome
@@ -119,8 +125,8 @@ class _MessageSender:
                 self._route,
                 node,
                 content,
-                qos=self._quality.qos,
-                ackquant_ms=self._quality.ackquant_ms,
+                qos=self._qos_options.qos,
+                ackquant_ms=self._qos_options.ackquant_ms,
                 chunk_size=chunk_size(content),
             )
             self._took_s = time.monotonic() - began
@@ -139,7 +145,7 @@ class _MessageSender:
         shown: dict[str, object] = {"status": str(outcome.status)}
         if is_lost:
             shown["reason"] = outcome.reason
-        shown |= {"address": address, "qos": self._quality.qos}
+        shown |= {"address": address, "qos": self._qos_options.qos}
         if outcome.is_delivered:
             shown["ms"] = round(self._took_s * 1000, 3)
         if output.json:

@@ -59,9 +59,9 @@ def serve(
     timeout_s: Annotated[
         float, Parameter(name="--timeout", help="Seconds until the program is ended.")
     ] = TIMEOUT_S,
-    through: CrowBrokerOptions = BROKER_OPTIONS,
-    quality: CrowQosOptions = QOS_OPTIONS,
-    leaving: CrowSendOptions = SEND_OPTIONS,
+    broker_options: CrowBrokerOptions = BROKER_OPTIONS,
+    qos_options: CrowQosOptions = QOS_OPTIONS,
+    send_options: CrowSendOptions = SEND_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if echo == bool(command):
@@ -70,9 +70,9 @@ def serve(
     service = _RequestService(theme, command, timeout_s, output)
 
     async def work() -> int:
-        qos, ackquant_ms = quality.qos, quality.ackquant_ms
+        qos, ackquant_ms = qos_options.qos, qos_options.ackquant_ms
         async with (
-            broker_client(through, leaving) as (client, refusal),
+            broker_client(broker_options, send_options) as (client, refusal),
             client.subscribe(name, qos=qos, ackquant_ms=ackquant_ms) as questions,
         ):
             await refusal.check()

@@ -49,9 +49,9 @@ def sub(
     count: Annotated[
         int | None, Parameter(name="--count", help="End after so many messages.")
     ] = None,
-    through: CrowBrokerOptions = BROKER_OPTIONS,
-    quality: CrowQosOptions = QOS_OPTIONS,
-    leaving: CrowSendOptions = SEND_OPTIONS,
+    broker_options: CrowBrokerOptions = BROKER_OPTIONS,
+    qos_options: CrowQosOptions = QOS_OPTIONS,
+    send_options: CrowSendOptions = SEND_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if not themes:
@@ -60,11 +60,14 @@ def sub(
     names = [checked_theme(theme) for theme in dict.fromkeys(themes)]
 
     async def work() -> int:
-        async with broker_client(through, leaving) as (client, refusal), AsyncExitStack() as stack:
+        async with (
+            broker_client(broker_options, send_options) as (client, refusal),
+            AsyncExitStack() as stack,
+        ):
             subscriptions = []
             for name in names:
                 wanted = client.subscribe(
-                    name, qos=quality.qos, ackquant_ms=quality.ackquant_ms, latest=latest
+                    name, qos=qos_options.qos, ackquant_ms=qos_options.ackquant_ms, latest=latest
                 )
                 subscriptions.append(await stack.enter_async_context(wanted))
             await refusal.check()

@@ -153,7 +153,8 @@ def _prompted_name() -> str:
 def _code() -> str:
     """The second factor, from the environment or a prompt; empty if there is none.
 
-    A hub does not tell beforehand which account needs one. Passkeys need a page of the hub, so a terminal cannot use them.
+    A hub does not tell beforehand which account needs one. Passkeys
+    need a page of the hub, so a terminal cannot use them.
     """
     if code := os.environ.get(CODE_ENVIRONMENT):
         return code.strip()

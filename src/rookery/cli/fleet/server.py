@@ -100,7 +100,7 @@ def server(
             name="--id", help="Folder with the server's keys and memory; keys are made if absent."
         ),
     ] = FOLDER,
-    listening: ServerListenOptions = LISTEN_OPTIONS,
+    listen_options: ServerListenOptions = LISTEN_OPTIONS,
     seats: Annotated[
         int, Parameter(name="--seats", help="How many devices may be connected at a time.")
     ] = 256,
@@ -112,17 +112,17 @@ def server(
 ) -> int:
     if not 0 < seats <= SEATS_MAX:
         raise UsageError(f"--seats {seats}: give 1 to {SEATS_MAX}")
-    tls = _tls(listening)
-    if listening.http is not None and tls is None and not listening.insecure_http:
-        refuse_plain_http(parse_address(listening.http)[0], "tickets and calls")
+    tls = _tls(listen_options)
+    if listen_options.http is not None and tls is None and not listen_options.insecure_http:
+        refuse_plain_http(parse_address(listen_options.http)[0], "tickets and calls")
     address = HubAddress(parse_target(hub))
     settings = ServerSettings(
         folder=folder,
-        tcp=listening.tcp,
-        http=listening.http,
-        advertise=listening.advertise,
-        advertise_ws=listening.advertise_ws,
-        origins=listening.origins,
+        tcp=listen_options.tcp,
+        http=listen_options.http,
+        advertise=listen_options.advertise,
+        advertise_ws=listen_options.advertise_ws,
+        origins=listen_options.origins,
         tls=tls,
         seats_max=seats,
         code="" if code_file is None else read_code(code_file),
@@ -145,13 +145,13 @@ def server(
     return run_service(work())
 
 
-def _tls(listening: ServerListenOptions) -> CertificateFiles | Literal["auto"] | None:
+def _tls(listen_options: ServerListenOptions) -> CertificateFiles | Literal["auto"] | None:
     """The TLS options; UsageError where they do not go together, or there is no --http."""
-    check_tls(listening.tls, listening.tls_cert, listening.tls_key)
-    chosen: CertificateFiles | Literal["auto"] | None = listening.tls
-    if listening.tls_cert is not None and listening.tls_key is not None:
-        chosen = CertificateFiles(listening.tls_cert, listening.tls_key)
-    if chosen is not None and listening.http is None:
+    check_tls(listen_options.tls, listen_options.tls_cert, listen_options.tls_key)
+    chosen: CertificateFiles | Literal["auto"] | None = listen_options.tls
+    if listen_options.tls_cert is not None and listen_options.tls_key is not None:
+        chosen = CertificateFiles(listen_options.tls_cert, listen_options.tls_key)
+    if chosen is not None and listen_options.http is None:
         raise UsageError("TLS is for --http IP:PORT; --tcp is sealed without it")
     return chosen
 

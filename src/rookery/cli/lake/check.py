@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rookery.lake.query.check import LakeCheckReport
 
 
-def check(*, place: LakeOptions = LAKE_OPTIONS, output: Output = OUTPUT) -> int:
-    lake = open_lake(place)
+def check(*, lake_options: LakeOptions = LAKE_OPTIONS, output: Output = OUTPUT) -> int:
+    lake = open_lake(lake_options)
     from rookery.lake.query.check import check as counted
 
     report = counted(lake)

@@ -51,7 +51,7 @@ def demo(
         ),
     ] = False,
     data: Annotated[str, Parameter(name="--data", help="Folder or URL for it.")] = FOLDER,
-    engine: SparkOptions = SPARK_OPTIONS,
+    spark_options: SparkOptions = SPARK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if not 1 <= days <= DAYS_MAX or not 1 <= routers <= DEVICES_MAX:
@@ -73,11 +73,11 @@ def demo(
     if generate_only:
         return until_signal(lambda: _land(history, lake, data, output))
     progress = RunProgress(is_json=output.json)
-    progress.say(check_spark(engine))
+    progress.say(check_spark(spark_options))
 
     def work() -> int:
         _land(history, lake, data, output)
-        with pipeline_runs(lake, engine, progress) as running:
+        with pipeline_runs(lake, spark_options, progress) as running:
             code = running.run()
         return code or _compare(history, lake, data, output)
 

@@ -23,12 +23,12 @@ def export(
     lifetime: Annotated[
         str, Parameter(name="--lifetime", help="How long they are followed.")
     ] = "1d",
-    place: LakeOptions = LAKE_OPTIONS,
+    lake_options: LakeOptions = LAKE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     signer = load_identity(identity)
     lifetime_s = int(units.parse_span(lifetime))
-    lake = open_lake(place)
+    lake = open_lake(lake_options)
     from rookery.lake.feedback.export import export as write
 
     now_ms = time.time_ns() // 1_000_000

@@ -23,13 +23,13 @@ def land(
     every: Annotated[
         str, Parameter(name="--every", help="How long to wait in between, with --follow.")
     ] = "60s",
-    place: LakeOptions = LAKE_OPTIONS,
+    lake_options: LakeOptions = LAKE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if not spool:
         raise UsageError("give at least one --spool: the folder of a hub or node")
     pause_s = units.parse_span(every)
-    found = landers(open_lake(place, must_exist=False), spool, is_json=output.json)
+    found = landers(open_lake(lake_options, must_exist=False), spool, is_json=output.json)
 
     def once() -> int:
         done = [lander.run() for lander in found]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rookery.lake.schema.table import Stage
 
 
-def compact(*, place: LakeOptions = LAKE_OPTIONS, output: Output = OUTPUT) -> int:
-    lake = open_lake(place)
+def compact(*, lake_options: LakeOptions = LAKE_OPTIONS, output: Output = OUTPUT) -> int:
+    lake = open_lake(lake_options)
     from rookery.lake.engine import maintenance
 
     done = maintenance.compact(lake)
@@ -60,11 +60,11 @@ def vacuum(
         int | None,
         Parameter(name="--clean-days", help="Forget what happened before, in clean and facts."),
     ] = None,
-    place: LakeOptions = LAKE_OPTIONS,
+    lake_options: LakeOptions = LAKE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     kept = timedelta(seconds=units.parse_span(keep))
-    lake = open_lake(place)
+    lake = open_lake(lake_options)
     from rookery.lake.engine import maintenance as upkeep
 
     if not dry_run:

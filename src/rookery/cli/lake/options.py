@@ -74,27 +74,27 @@ LAKE_OPTIONS = LakeOptions()
 SPARK_OPTIONS = SparkOptions()
 
 
-def open_lake(place: LakeOptions = LAKE_OPTIONS, *, must_exist: bool = True) -> "Lake":
+def open_lake(lake_options: LakeOptions = LAKE_OPTIONS, *, must_exist: bool = True) -> "Lake":
     """UsageError when the packages for it are not installed, or there is no lake."""
     extras.need("the lake", extras.TABLES, "lake")
     from rookery.lake.engine.delta import Lake
 
-    url = place.data or str(data_folder() / "lake")
+    url = lake_options.data or str(data_folder() / "lake")
     if must_exist and "://" not in url and not Path(url).is_dir():
         raise UsageError(f"there is no lake in {url}; `rookery lake demo` makes one")
-    return Lake(url, _storage(place.storage))
+    return Lake(url, _storage(lake_options.storage))
 
 
-def check_spark(engine: SparkOptions) -> str:
+def check_spark(spark_options: SparkOptions) -> str:
     """Which Spark will work, and with which Java; UsageError when something for it is missing."""
-    if engine.remote is not None:
+    if spark_options.remote is not None:
         extras.need("Spark Connect", extras.CONNECT, "connect")
-        return f"Spark at {engine.remote}"
+        return f"Spark at {spark_options.remote}"
     extras.need("the pipeline", extras.PIPELINE, "lake")
     from rookery.lake.engine import java
 
     found = java.find()
-    return f"Spark at {engine.master}, Java {found.version} ({found.source}, {found.home})"
+    return f"Spark at {spark_options.master}, Java {found.version} ({found.source}, {found.home})"
 
 
 def parse_day(text: str) -> date:

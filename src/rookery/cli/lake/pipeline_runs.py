@@ -41,13 +41,17 @@ class PipelineRuns:
     """On one lake, with a session that stays as long as it can be relied on."""
 
     def __init__(
-        self, lake: "Lake", engine: SparkOptions, progress: RunProgress, landers: Sequence["Lander"]
+        self,
+        lake: "Lake",
+        spark_options: SparkOptions,
+        progress: RunProgress,
+        landers: Sequence["Lander"],
     ) -> None:
         from rookery.lake.engine import spark_session
 
-        self.log = (engine.log or spark_session.log_file()).absolute()
+        self.log = (spark_options.log or spark_session.log_file()).absolute()
         self._lake = lake
-        self._engine = engine
+        self._spark_options = spark_options
         self._progress = progress
         self._landers = landers
         self._spark: SparkSession | None = None
@@ -158,21 +162,24 @@ class PipelineRuns:
         if self._spark is None:
             on_interrupt = signal.getsignal(signal.SIGINT)
             with self._progress.waiting("starting Spark"):
-                self._spark = _started(self._engine, self.log)
+                self._spark = _started(self._spark_options, self.log)
             signal.signal(signal.SIGINT, on_interrupt)  # Spark's own asks the JVM from within
         return Pipeline(SparkTables(self._spark, self._lake), STEPS, self._progress)
 
 
 @contextmanager
 def pipeline_runs(
-    lake: "Lake", engine: SparkOptions, progress: RunProgress, landers: Sequence["Lander"] = ()
+    lake: "Lake",
+    spark_options: SparkOptions,
+    progress: RunProgress,
+    landers: Sequence["Lander"] = (),
 ) -> Iterator[PipelineRuns]:
     """Runs whose session is ended with the block.
 
     After an interruption the JVM may be in the middle of a call and answers no other. It is left
     alone and ends with this process; no table knows of the files that it was writing.
     """
-    found = PipelineRuns(lake, engine, progress, landers)
+    found = PipelineRuns(lake, spark_options, progress, landers)
     with _logged(found.log):
         try:
             yield found
@@ -214,12 +221,14 @@ def _is_no_interruption(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("KeyboardInterrupt")
 
 
-def _started(engine: SparkOptions, log: Path) -> "SparkSession":
+def _started(spark_options: SparkOptions, log: Path) -> "SparkSession":
     from rookery.lake.engine import spark_session as session
     from rookery.lake.engine.spark_errors import SPARK_FAILURES, error_line
 
     try:
-        return session.start(engine.remote or engine.master, memory=engine.memory, log=log)
+        return session.start(
+            spark_options.remote or spark_options.master, memory=spark_options.memory, log=log
+        )
     except RookeryError:
         session.abandon()
         raise

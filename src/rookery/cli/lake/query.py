@@ -47,7 +47,7 @@ def query(
             help=f"Rows at most; without it {LIMIT:,}, or {SHOWN} where people look.",
         ),
     ] = None,
-    place: LakeOptions = LAKE_OPTIONS,
+    lake_options: LakeOptions = LAKE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if csv and output.json:
@@ -55,7 +55,7 @@ def query(
     rows_max = (LIMIT if csv or output.json else SHOWN) if limit is None else limit
     if rows_max < 1:
         raise UsageError("--limit is at least 1")
-    lake = open_lake(place)
+    lake = open_lake(lake_options)
     from rookery.lake.query.lake_query import LakeQuery, parse_as_of
 
     time = None if as_of is None else parse_as_of(as_of)

@@ -33,20 +33,20 @@ def run(
         str | None,
         Parameter(name="--every", help="Again after so long (90s, 5m, 1h), until stopped."),
     ] = None,
-    place: LakeOptions = LAKE_OPTIONS,
-    engine: SparkOptions = SPARK_OPTIONS,
+    lake_options: LakeOptions = LAKE_OPTIONS,
+    spark_options: SparkOptions = SPARK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if once and every is not None:
         raise UsageError("either --once or --every")
     pause_s = None if every is None else units.parse_span(every)
-    lake = open_lake(place, must_exist=not spool)
+    lake = open_lake(lake_options, must_exist=not spool)
     found = landers(lake, spool, is_json=output.json)
     progress = RunProgress(is_json=output.json)
-    progress.say(check_spark(engine))
+    progress.say(check_spark(spark_options))
 
     def work() -> int:
-        with pipeline_runs(lake, engine, progress, found) as running:
+        with pipeline_runs(lake, spark_options, progress, found) as running:
             return repeated(running.run, pause_s, running.sooner)
 
     return until_signal(work, is_service=pause_s is not None)
@@ -57,19 +57,19 @@ def backfill(
     last: Annotated[str, Parameter(name="TO", help="The last day.")],
     /,
     *,
-    place: LakeOptions = LAKE_OPTIONS,
-    engine: SparkOptions = SPARK_OPTIONS,
+    lake_options: LakeOptions = LAKE_OPTIONS,
+    spark_options: SparkOptions = SPARK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     begin, end = parse_day(first), parse_day(last)
     if end < begin:
         raise UsageError(f"{last} is before {first}")
     progress = RunProgress(is_json=output.json)
-    lake = open_lake(place)
-    progress.say(check_spark(engine))
+    lake = open_lake(lake_options)
+    progress.say(check_spark(spark_options))
 
     def work() -> int:
-        with pipeline_runs(lake, engine, progress) as running:
+        with pipeline_runs(lake, spark_options, progress) as running:
             return running.backfill(begin, end)
 
     return until_signal(work)

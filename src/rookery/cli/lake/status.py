@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rookery.lake.engine.run_record import RunRecord
 
 
-def status(*, place: LakeOptions = LAKE_OPTIONS, output: Output = OUTPUT) -> int:
-    lake = open_lake(place)
+def status(*, lake_options: LakeOptions = LAKE_OPTIONS, output: Output = OUTPUT) -> int:
+    lake = open_lake(lake_options)
     from rookery.lake.engine.run_record import read
     from rookery.lake.query.status import lake_status
 

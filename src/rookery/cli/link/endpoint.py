@@ -105,7 +105,7 @@ SERVICE_OPTIONS = EndpointServiceOptions()
 def endpoint(
     *,
     identity: Annotated[Path, Parameter(name="--id", help="Folder with the endpoint's keys.")],
-    listening: EndpointListenOptions = LISTEN_OPTIONS,
+    listen_options: EndpointListenOptions = LISTEN_OPTIONS,
     accepting: Accept = "known",
     known: Known = (),
     via: Via = (),
@@ -117,7 +117,7 @@ def endpoint(
 ) -> int:
     async def work() -> int:
         async with AsyncExitStack() as stack:
-            endpoint = await stack.enter_async_context(await _listen(identity, listening))
+            endpoint = await stack.enter_async_context(await _listen(identity, listen_options))
             serve(endpoint, services)
             accept(endpoint, accepting, known)
             trust_routers(endpoint, via)
@@ -130,9 +130,9 @@ def endpoint(
     return run_service(work())
 
 
-async def _listen(folder: Path, listening: EndpointListenOptions) -> AsyncEndpoint:
-    keys, context = await asyncio.to_thread(load_identity, folder), listening.tls_context()
-    udp, tcp, tls = listening.udp, listening.tcp, listening.tls
+async def _listen(folder: Path, listen_options: EndpointListenOptions) -> AsyncEndpoint:
+    keys, context = await asyncio.to_thread(load_identity, folder), listen_options.tls_context()
+    udp, tcp, tls = listen_options.udp, listen_options.tcp, listen_options.tls
     if udp is None and tcp is None and tls is None:
         udp = tcp = LOOPBACK
     with advice(BIND_ADVICE):
