@@ -143,14 +143,14 @@ async def _live(
     # What the parts have to say is for those who look for it, and not between the lines of a tour.
     logging.basicConfig(filename=folder.log("world"), format="%(asctime)s %(name)s %(message)s")
     show = DemoPrinter(output)
-    watchers = WorldCallbacks(say=show.say, tour=show.tour, incident=show.incident, lake=show.lake)
+    callbacks = WorldCallbacks(say=show.say, tour=show.tour, incident=show.incident, lake=show.lake)
     world = DemoWorld(
         folder=folder,
         scenario=scenario,
         days=days,
         every=every,
         program=program(),
-        watchers=watchers,
+        callbacks=callbacks,
     )
     try:
         await world.live()

@@ -37,17 +37,17 @@ class DemoDevice:
 
     def __init__(
         self,
-        place: PlannedDevice,
+        planned: PlannedDevice,
         folder: Path,
         identity: Identity,
         hub: HubAddress,
         node: Path | None = None,
     ) -> None:
-        self.place = place
+        self.planned = planned
         self._settings = AgentSettings(
             identity=identity,
             hub=hub,
-            mac=mac(place),
+            mac=mac(planned),
             config=AgentConfig(interval_s=INTERVAL_S),
             config_folder=folder,
             keep=folder,
@@ -62,7 +62,7 @@ class DemoDevice:
 
     async def claim(self, api: HubApi) -> None:
         """Make it the caller's, once the hub knows it."""
-        await api.claim(mac(self.place), await self._code, self.place.name)
+        await api.claim(mac(self.planned), await self._code, self.planned.name)
 
     def _on_report_event(self, event: SenderEvent) -> None:
         match event:
@@ -81,19 +81,19 @@ class DemoNode:
 
     def __init__(
         self,
-        place: PlannedDevice,
+        planned: PlannedDevice,
         folder: Path,
         port: int,
         members: DemoMembers,
-        weathers: DemoWeather,
+        weather: DemoWeather,
     ) -> None:
-        self.place = place
+        self.planned = planned
         self.folder = folder
         self.device: DemoDevice | None = None  # once there is a hub to report to
         self._port = port
         self._members = members
-        self._weathers = weathers
-        self._identity = members.identities[place.name]
+        self._weather = weather
+        self._identity = members.identities[planned.name]
         self._advice: Path | None = None
 
     def follow(self, advice: Path) -> None:
@@ -102,7 +102,7 @@ class DemoNode:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[MeshNode]:
-        name = self.place.name
+        name = self.planned.name
         async with AsyncExitStack() as stack:
             node = await stack.enter_async_context(
                 mesh_node(
@@ -123,9 +123,9 @@ class DemoNode:
 
     def _peers(self) -> list[LinkAddress]:
         found = []
-        for name, place in self._weathers.leading_from(self.place.name).items():
+        for name, address in self._weather.leading_from(self.planned.name).items():
             identity = self._members.identities[name]
-            path = net_path("tcp", *place)
+            path = net_path("tcp", *address)
             found.append(LinkAddress(identity.hashname, dict(identity.keys), (path,)))
         return found
 
@@ -149,7 +149,9 @@ class DemoNode:
 
     async def _talk(self, node: MeshNode) -> None:
         """Send every other node a datagram now and then; delivery is not checked."""
-        others = [self._members.hashname(place.name) for place in NODES if place is not self.place]
+        others = [
+            self._members.hashname(planned.name) for planned in NODES if planned is not self.planned
+        ]
         while True:
             for hashname in others:
                 with suppress(RookeryError):  # it is not known yet, or just not there

@@ -37,20 +37,20 @@ class DemoIncident(Protocol):
 class RelayDies:
     """Its links are cut before it can say goodbye."""
 
-    def __init__(self, power: PowerSwitch, weathers: DemoWeather) -> None:
+    def __init__(self, power: PowerSwitch, weather: DemoWeather) -> None:
         self._power = power
-        self._weathers = weathers
+        self._weather = weather
 
     async def begin(self) -> IncidentNotice:
         if self._power.is_on:
-            self._weathers.cut(RELAY, is_cut=True)
+            self._weather.cut(RELAY, is_cut=True)
             await self._power.switch_off()
         one, other = WATCHED
         text = f"{RELAY} is dead; see how packets from {one} to {other} go around it"
         return IncidentNotice(text, is_over=False)
 
     async def end(self) -> IncidentNotice:
-        self._weathers.cut(RELAY, is_cut=False)
+        self._weather.cut(RELAY, is_cut=False)
         await self._power.switch_on()
         return IncidentNotice(
             f"{RELAY} is back; the shorter route is taken again before long", is_over=True

@@ -36,7 +36,7 @@ class DemoMembers:
 
 async def make_members(folder: DemoFolder) -> DemoMembers:
     """Make new keys. RSA takes long, so all processors share the work."""
-    names = [*(place.name for place in DEVICES), *SERVERS]
+    names = [*(planned.name for planned in DEVICES), *SERVERS]
     keys = await asyncio.gather(*(asyncio.to_thread(_keys) for _ in names))
     identities = dict(zip(names, keys, strict=True))
     forecaster = Identity.generate(DEFAULT_CSIDS, os.urandom)
@@ -53,7 +53,7 @@ def _keys() -> Identity:
 
 def _realm(folder: DemoFolder, identities: dict[str, Identity]) -> dict[str, RealmStore]:
     """The first mesh node has founded it."""
-    founder, *others = (place.name for place in NODES)
+    founder, *others = (planned.name for planned in NODES)
     first = found(_realm_folder(folder, founder), REALM, identities[founder], member_name=founder)
     stores, authority = {founder: first}, RealmAuthority(first)
     for name in others:

@@ -62,10 +62,10 @@ class DemoPipeline:
         self._began_s = time.monotonic()
         self._runs = 0
 
-    async def run(self, are_living: asyncio.Event) -> None:
+    async def run(self, are_running: asyncio.Event) -> None:
         """Generate the past at once; start the runs when the devices report."""
         await self._tried(self._past)
-        await are_living.wait()
+        await are_running.wait()
         await self._tried(self._follow)
 
     async def _tried(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -132,9 +132,9 @@ class DemoPipeline:
 
     def _environment(self) -> dict[str, str]:
         """Spark writes nothing outside of the folder either."""
-        place = str(self._folder.temporary.absolute())
+        temporary = str(self._folder.temporary.absolute())
         return {
-            "TMPDIR": place,
-            "SPARK_LOCAL_DIRS": place,
-            "JAVA_TOOL_OPTIONS": f"-XX:-UsePerfData -Djava.io.tmpdir={place}",
+            "TMPDIR": temporary,
+            "SPARK_LOCAL_DIRS": temporary,
+            "JAVA_TOOL_OPTIONS": f"-XX:-UsePerfData -Djava.io.tmpdir={temporary}",
         }

@@ -67,7 +67,7 @@ ACCESS_POINTS = (
     PlannedDevice("riga-ap2", 15),
 )
 DEVICES = (*NODES, *ACCESS_POINTS)
-NUMBER = {place.name: number for number, place in enumerate(DEVICES)}
+NUMBER = {planned.name: number for number, planned in enumerate(DEVICES)}
 
 LINKS = (
     PlannedLink("berlin-gw1", "berlin-gw2"),
@@ -91,5 +91,5 @@ HUB_NODE = "berlin-gw1"  # beside the hub
 SERVERS = ("server-1", "server-2")
 
 
-def mac(place: PlannedDevice) -> bytes:
-    return _MAC_PREFIX + bytes([NUMBER[place.name] + 1])
+def mac(planned: PlannedDevice) -> bytes:
+    return _MAC_PREFIX + bytes([NUMBER[planned.name] + 1])

@@ -33,12 +33,12 @@ def roster(members: DemoMembers) -> "Roster":
     return Roster(
         devices=tuple(
             RosterDevice(
-                mac_text(mac(place)),
-                members.hashname(place.name),
-                SITES.index(place.site),
-                place.role,
+                mac_text(mac(planned)),
+                members.hashname(planned.name),
+                SITES.index(planned.site),
+                planned.role,
             )
-            for place in DEVICES
+            for planned in DEVICES
         ),
         servers=tuple(map(members.hashname, SERVERS)),
         sites=SITES,

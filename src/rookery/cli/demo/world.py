@@ -55,15 +55,15 @@ class DemoWorld:
     days: int
     every: str
     program: str
-    watchers: WorldCallbacks
+    callbacks: WorldCallbacks
     _members: members.DemoMembers = field(init=False)
     _prepared: PreparedHub = field(init=False)
     _powers: dict[str, PowerSwitch] = field(default_factory=dict)
 
     async def live(self) -> None:
         plan = await self._prepare()
-        port = ports.wanted(BROKER_PORT, ["udp"], "crow broker", self.watchers.say)
-        node_ports = {place.name: ports.free(["tcp", "udp"]) for place in NODES}
+        port = ports.wanted(BROKER_PORT, ["udp"], "crow broker", self.callbacks.say)
+        node_ports = {planned.name: ports.free(["tcp", "udp"]) for planned in NODES}
         async with AsyncExitStack() as stack:
             weather = await stack.enter_async_context(demo_weather(node_ports))
             process, hub = await stack.enter_async_context(fleet_hub.hub(self.folder, plan))
@@ -71,21 +71,21 @@ class DemoWorld:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             stack.callback(self._end)  # before the tasks are waited for
             tasks.create_task(process.failed())
-            nodes, are_living = self._nodes(node_ports, weather), asyncio.Event()
+            nodes, are_running = self._nodes(node_ports, weather), asyncio.Event()
             if self.days:
-                tasks.create_task(self._pipeline(nodes).run(are_living))
+                tasks.create_task(self._pipeline(nodes).run(are_running))
             devices = self._feed(tasks, hub, nodes)
             await asyncio.gather(*(power.running() for power in self._powers.values()))
-            control = IncidentControl(self._incident(weather), self.watchers.incident)
+            control = IncidentControl(self._incident(weather), self.callbacks.incident)
             await stack.enter_async_context(incident_socket(control, self.folder.socket))
             await self._claim(plan, devices)
-            self.watchers.tour(self._tour(plan, broker))
-            are_living.set()
+            self.callbacks.tour(self._tour(plan, broker))
+            are_running.set()
             with pressed() as keyboard:
                 await _listen(keyboard, control)
 
     async def _prepare(self) -> HubPlan:
-        say = self.watchers.say
+        say = self.callbacks.say
         http = ports.wanted(HTTP_PORT, ["tcp"], "pages", say)
         fleet = ports.wanted(FLEET_PORT, ["tcp", "udp"], "hub", say)
         self._members, self._prepared = await asyncio.gather(
@@ -98,9 +98,9 @@ class DemoWorld:
 
     def _nodes(self, node_ports: dict[str, int], weather: DemoWeather) -> list[DemoNode]:
         found = []
-        for place in NODES:
-            folder = self.folder.member(place.name)
-            node = DemoNode(place, folder, node_ports[place.name], self._members, weather)
+        for planned in NODES:
+            folder = self.folder.member(planned.name)
+            node = DemoNode(planned, folder, node_ports[planned.name], self._members, weather)
             if self.days:
                 node.follow(self.folder.export / "advice.rka")
             found.append(node)
@@ -114,12 +114,12 @@ class DemoWorld:
         for node in nodes:
             node.device = self._device(node, hub)
             devices.append(node.device)
-            tasks.create_task(self._power(node.place.name).feed(node.opened))
-        for place in ACCESS_POINTS:
-            identity = self._members.identities[place.name]
-            device = DemoDevice(place, self.folder.member(place.name), identity, hub)
+            tasks.create_task(self._power(node.planned.name).feed(node.opened))
+        for planned in ACCESS_POINTS:
+            identity = self._members.identities[planned.name]
+            device = DemoDevice(planned, self.folder.member(planned.name), identity, hub)
             devices.append(device)
-            tasks.create_task(self._power(place.name).feed(device.opened))
+            tasks.create_task(self._power(planned.name).feed(device.opened))
         for name in SERVERS:
             identity, code = self._members.identities[name], self._prepared.server_codes[name]
             server = DemoServer(self.folder.member(name), identity, hub, code)
@@ -127,8 +127,8 @@ class DemoWorld:
         return devices
 
     def _device(self, node: DemoNode, hub: HubAddress) -> DemoDevice:
-        identity = self._members.identities[node.place.name]
-        return DemoDevice(node.place, node.folder, identity, hub, node=node.folder)
+        identity = self._members.identities[node.planned.name]
+        return DemoDevice(node.planned, node.folder, identity, hub, node=node.folder)
 
     def _power(self, name: str) -> PowerSwitch:
         return self._powers.setdefault(name, PowerSwitch())
@@ -165,8 +165,8 @@ class DemoWorld:
             spools,
             days=self.days,
             every=self.every,
-            tell=self.watchers.lake,
-            say=self.watchers.say,
+            tell=self.callbacks.lake,
+            say=self.callbacks.say,
         )
 
 
