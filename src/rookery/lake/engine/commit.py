@@ -1,4 +1,4 @@
-"""Commit: what one to a table's Delta log says of itself, besides the files that it brings."""
+"""Metadata of a commit to a table's Delta log: claims, changed dates, fingerprints of days."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +10,10 @@ from deltalake.transaction import AddAction
 from rookery.lake.engine.parquet import AddedFile
 from rookery.lake.schema.table import DATE
 
-DATES = "dates"  # key in its metadata; commits that change no rows, as compaction's, lack it
-FINGERPRINT = "reach"  # another: what marks those rows of dates that reach back to the day before
+DATES = "dates"  # key in its metadata; commits that change no rows, such as compaction, lack it
+FINGERPRINT = (
+    "reach"  # another key: fingerprints of those rows of a day that concern the day before
+)
 
 _Commit = Mapping[str, object]
 
@@ -21,7 +23,7 @@ def properties(
     dates: Iterable[date],
     metadata: Mapping[str, str],
 ) -> CommitProperties:
-    """Claims, and the dates whose rows are others now."""
+    """Of a commit with these claims, which changes rows of these dates."""
     touched = ",".join(sorted(each.isoformat() for each in dates))
     transactions = [Transaction(source, until) for source, _, until in claims]
     return CommitProperties(
@@ -37,17 +39,17 @@ def action(added: AddedFile, now_ms: int) -> AddAction:
 
 
 def dates_of(opened: DeltaTable) -> set[date]:
-    """Those that a table has rows of."""
+    """Dates that a table has rows of."""
     if DATE not in opened.metadata().partition_columns:
         return set()
     return {date.fromisoformat(each[DATE]) for each in opened.partitions()}
 
 
 def commits(opened: DeltaTable, limit: int) -> list[dict[str, object]]:
-    """The last ones that a table had when it was opened, the newest first.
+    """The last commits that a table had when it was opened, the newest first.
 
-    delta-rs also returns those that came since, however few are asked for, and numbers them as if
-    the newest of all were the one that is open.
+    delta-rs also returns later ones, beyond the limit, and numbers them as if the newest of all
+    were the opened version.
     """
     version = opened.version()
     found = opened.history(limit)
@@ -60,18 +62,18 @@ def committed_at(commit: _Commit) -> datetime:
 
 
 def touched_dates(history: Iterable[_Commit]) -> frozenset[date]:
-    """Of all these commits."""
+    """Dates whose rows these commits changed."""
     dates = ",".join(str(commit.get(DATES, "")) for commit in history).split(",")
     return frozenset(date.fromisoformat(each) for each in dates if each)
 
 
 def fingerprint_metadata(marks: Mapping[date, str]) -> dict[str, str]:
-    """Marks of dates, as a commit's metadata keeps them: equal where those rows are the same."""
+    """Fingerprints of dates as metadata of a commit; equal rows have equal ones."""
     return {FINGERPRINT: json.dumps({day.isoformat(): mark for day, mark in marks.items()})}
 
 
 def changed_fingerprint_dates(new: Sequence[_Commit], before: Sequence[_Commit]) -> frozenset[date]:
-    """Dates touched by new commits whose rows that reach back are others, or may be.
+    """Dates in new commits whose rows about the day before changed, or may have.
 
     Both lists have the newest first; `before` may end anywhere.
     """
@@ -83,7 +85,7 @@ def changed_fingerprint_dates(new: Sequence[_Commit], before: Sequence[_Commit])
 
 
 def _fingerprint(day: date, history: Iterable[_Commit]) -> str | None:
-    """That of the newest commit which touched a date; None: there is none, or it has no mark."""
+    """By the newest commit that changed the date; None if there is none or it has no mark."""
     for commit in history:
         if day in touched_dates([commit]):
             marks = json.loads(str(commit.get(FINGERPRINT, "{}")))

@@ -1,4 +1,4 @@
-"""Files of a table that cannot be read: found before they spoil the work of all others.
+"""Finds files of a table that cannot be read, before they fail a whole step.
 
 `sound` reads footers alone, a few kilobytes of each file: a truncated one has none, and one with
 columns of other types says so there. Damage within the columns only a whole read finds: `readable`
@@ -68,7 +68,7 @@ def _partition(
 
 
 def _check_store(system: fs.FileSystem, path: str) -> None:
-    """A store that does not answer is nothing that a file could be blamed for: LocalError."""
+    """LocalError if the store does not answer: then the file may be fine."""
     try:
         with system.open_input_stream(path) as source:
             while source.read(_READ_SIZE):
@@ -78,7 +78,7 @@ def _check_store(system: fs.FileSystem, path: str) -> None:
 
 
 def _check_schema(schema: pa.Schema, table: Table | None) -> None:
-    """A file may lack columns, and have others; those that it shares must be what they are."""
+    """A file may lack columns and have others; those that it shares must have their types."""
     if table is None:
         return
     for field in table.arrow:
@@ -90,7 +90,7 @@ def _check_schema(schema: pa.Schema, table: Table | None) -> None:
 
 
 def _is_alike(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """The names within lists differ between writers, and are nothing to anybody."""
+    """Compare types; names of list elements differ between writers and do not matter."""
     if pa.types.is_list(found) and pa.types.is_list(wanted):
         return _is_alike(found.value_type, wanted.value_type)
     if pa.types.is_struct(found) and pa.types.is_struct(wanted):

@@ -1,8 +1,8 @@
 """The lake's tables as Delta logs: what is in them, what is new, and the only way to commit.
 
-A writer of a table claims what it takes in: `CommitClaim("landing/calls", since=4, until=7)`. The
-log keeps the last `until` of each source and so is the checkpoint as well: what was committed is
-never taken in twice, and what was not is taken in by the next run. A claim that does not begin
+A commit claims what it ingests of its sources: `CommitClaim("landing/calls", since=4, until=7)`.
+The log keeps the last `until` of each source and so is the checkpoint as well: what was committed
+is never ingested twice, and what was not is ingested by the next run. A claim that does not begin
 where the log says it should is refused, and so is one of two that are made at the same time.
 """
 
@@ -39,11 +39,11 @@ _TREE_DRAWING = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
 class ConflictError(LocalError):
-    """Somebody else committed what this commit claims; its files are nobody's."""
+    """Another commit has claimed the same; the files of this one belong to no table."""
 
 
 class CommitClaim(NamedTuple):
-    """A commit takes in a source from behind one version to another."""
+    """A commit ingests a source from after one version up to another."""
 
     source: str
     since: int | None  # None: from the beginning
@@ -51,11 +51,11 @@ class CommitClaim(NamedTuple):
 
 
 class TableChanges(NamedTuple):
-    """What became of a table since a version."""
+    """What changed in a table since a version."""
 
     version: int
     files: tuple[str, ...]  # those that are new
-    dates: frozenset[date] | None  # whose rows are others now; None: any may be
+    dates: frozenset[date] | None  # with changed rows; None: any may have some
     reaching: frozenset[date] | None = None  # those of them that may concern the day before
 
     @property
@@ -101,7 +101,7 @@ class Lake:
         version: int | None = None,
         dates: Collection[date] | None = None,
     ) -> int:
-        """How many there are, of all dates or of some, by the log alone."""
+        """Number of rows, of all dates or of some, by the log alone."""
         opened = self._open(table, version)
         if opened is None:
             return 0
@@ -112,18 +112,18 @@ class Lake:
         return sum(count for day, count in zip(days, counts, strict=True) if day in dates)
 
     def dates(self, table: Table, version: int | None = None) -> frozenset[date]:
-        """Those that it has rows of."""
+        """Dates that it has rows of."""
         opened = self._open(table, version)
         return frozenset() if opened is None else frozenset(dates_of(opened))
 
     def ingested_version(self, target: Table, source: Table | str) -> int | None:
-        """Up to which version a table has taken a source in."""
+        """The version up to which a table has ingested a source; None: nothing of it."""
         opened = self._open(target)
         name = source if isinstance(source, str) else source.path
         return None if opened is None else opened.transaction_version(name)
 
     def changes(self, source: Table, since: int | None) -> TableChanges | None:
-        """What is new behind a version; None while the table does not exist."""
+        """What is new after a version; None while the table does not exist."""
         opened = self._open(source)
         if opened is None:
             return None
@@ -151,7 +151,7 @@ class Lake:
         claims: Sequence[CommitClaim],
         metadata: Mapping[str, str],
     ) -> int:
-        """Write some rows, as one commit; the version that it made."""
+        """Write rows as one commit; returns its version."""
         try:
             added = parquet.write(self.uri(table), table, rows.cast(table.arrow))
         except (pa.ArrowException, OSError) as error:
@@ -172,7 +172,7 @@ class Lake:
         claims: Sequence[CommitClaim],
         metadata: Mapping[str, str],
     ) -> int:
-        """Make files part of the table, in place of what it had of some dates, at once."""
+        """Add files to the table and drop what it had of the replaced dates, atomically."""
         opened = self._open_claimed(table, claims)
         now_ms = int(datetime.now(UTC).timestamp() * 1000)
         touched = {each.date for each in added if each.date is not None}
@@ -211,22 +211,22 @@ class Lake:
         return opened.to_pyarrow_dataset(schema=table.arrow, filesystem=_local(self.uri(table)))
 
     def delta_table(self, table: Table) -> DeltaTable:
-        """For upkeep: the table itself; UsageError when there is none."""
+        """The table as delta-rs has it, for maintenance; UsageError when there is none."""
         opened = self._open(table)
         if opened is None:
             raise UsageError(f"there is no {table.path} in {self.url}")
         return opened
 
     def _remove_uncommitted(self, table: Table, added: Iterable[AddedFile]) -> None:
-        """Files that were not committed: a disk that was full needs the room for the next try."""
+        """Remove files that were not committed: after a full disk the next try needs the room."""
         with suppress(LocalError, OSError):
             committed = frozenset(self.files(table))
             uris = [f"{self.uri(table)}/{each.path}" for each in added]
-            if committed.isdisjoint(uris):  # else it was what comes behind the commit that failed
+            if committed.isdisjoint(uris):  # else only what follows the commit has failed
                 parquet.remove(uris)
 
     def _sync_log(self, table: Table, before: int, version: int) -> None:
-        """Whoever is told of a commit may forget what it took in, also before a power cut."""
+        """Sync the log: after a commit callers may forget what it ingested, power cut or not."""
         names = [f"_delta_log/{each:020}.json" for each in range(before + 1, version + 1)]
         try:
             parquet.sync(self.uri(table), names)
@@ -252,7 +252,7 @@ class Lake:
         files: Iterable[str],
         history: Iterable[Mapping[str, object]],
     ) -> tuple[str, ...]:
-        """Files with new rows; what compaction wrote holds old ones, so those before it count."""
+        """Files with new rows. Compaction rewrites old rows: then the files before it count."""
         if not any(commit.get("operation") == _COMPACTION for commit in history):
             return self._files_since(table, since, files)
         ours = [int(str(commit["version"])) for commit in history if DATES in commit]
@@ -265,7 +265,7 @@ class Lake:
         try:
             return self.files(table, version=version)
         except LocalError:
-            return []  # its log is cleaned up: whoever asks takes everything as new
+            return []  # its log is cleaned up: everything counts as new
 
     def _open_claimed(self, table: Table, claims: Iterable[CommitClaim]) -> DeltaTable:
         opened = self._open(table) or self._create(table)
@@ -289,7 +289,7 @@ class Lake:
                 storage_options=self._storage,
             )
         except CommitFailedError:
-            pass  # by somebody else, at the same time
+            pass  # another process created it at the same time
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} cannot be made: {delta_error_text(error)}") from error
         return self.delta_table(table)
@@ -315,8 +315,8 @@ def delta_error_text(error: Exception) -> str:
 
 
 def _local(uri: str) -> fs.FileSystem | None:
-    """How to read a table of the local disk; None leaves it to delta-rs.
+    """The file system of a table on the local disk; None leaves reading to delta-rs.
 
-    Its way goes through Python, also in threads that outlive the interpreter: those abort it.
+    delta-rs would call back into Python from threads that outlive the interpreter and abort it.
     """
     return None if "://" in uri else fs.SubTreeFileSystem(uri, fs.LocalFileSystem())

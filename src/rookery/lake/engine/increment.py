@@ -1,4 +1,4 @@
-"""Increment: what a step has to take in, as the Delta logs of its target and sources say."""
+"""What a step has to ingest, by the Delta logs of its target and its sources."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -10,7 +10,7 @@ from rookery.lake.schema.table import Table
 
 
 class Increment(NamedTuple):
-    """Days of a table to compute anew, and the sources as they are then."""
+    """Days of a table to recompute, and the versions of the sources to read."""
 
     claims: tuple[CommitClaim, ...]
     versions: Mapping[str, int]  # by path; sources that do not exist yet are left out
@@ -23,16 +23,16 @@ class Increment(NamedTuple):
 
 
 class LandingIncrement(NamedTuple):
-    """Files of a landing table that a clean one has not taken in yet."""
+    """Files of a landing table that a clean one has not ingested yet."""
 
     claim: CommitClaim
     files: tuple[str, ...]
     quarantine_claim: CommitClaim
-    quarantine_files: tuple[str, ...]  # those of them whose bad rows are not set aside yet
+    quarantine_files: tuple[str, ...]  # those of them whose bad rows are not in quarantine yet
 
 
 def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Increment | None:
-    """None when nothing is new; `forced` days are computed anew all the same."""
+    """None when nothing is new; `forced` days are recomputed in any case."""
     claims = []
     touched: frozenset[date] | None = forced
     reaching = forced
@@ -60,7 +60,7 @@ def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Incre
 
 
 def source_dates(lake: Lake, step: TransformStep, due: Increment) -> frozenset[date] | None:
-    """The days of its sources that a step reads; None: all."""
+    """Days of its sources that a step reads; None: all."""
     if step.target.is_dated:
         return step.read(due.dates)
     days = _days(lake, step, due.versions)
@@ -73,8 +73,8 @@ def source_dates(lake: Lake, step: TransformStep, due: Increment) -> frozenset[d
 def landing_increment(lake: Lake, step: CleanStep) -> LandingIncrement | None:
     """None when nothing landed.
 
-    Bad rows are set aside before the good ones are taken in, in commits of their own: whatever
-    is taken in was set aside as well, and what was set aside before a crash is not set aside again.
+    Bad rows go to quarantine in a commit of its own, before the good ones are ingested: so nothing
+    is ingested with its bad rows lost, and a crash between the two puts none there twice.
     """
     since = lake.ingested_version(step.target, step.source)
     changes = lake.changes(step.source, since)
@@ -94,7 +94,7 @@ def landing_increment(lake: Lake, step: CleanStep) -> LandingIncrement | None:
 def _touched(
     lake: Lake, source: Table, since: int | None, changes: TableChanges
 ) -> frozenset[date] | None:
-    """Days of a source that are others now; None: no day of the target can rely on any."""
+    """Days of a source that changed; None: any of them may have."""
     if not source.is_dated:
         return None if changes.files or changes.dates is None else frozenset()
     if since is None:

@@ -1,6 +1,6 @@
-"""Java: Spark's, from wherever there is one, and said which.
+"""Finds a Java for Spark, and says which.
 
-JAVA_HOME ─▶ `java` on the path ─▶ the JDK that came as a wheel. The first that is new enough is it.
+JAVA_HOME ─▶ `java` on the path ─▶ the JDK that came as a wheel: the first that is new enough.
 """
 
 import os
@@ -56,16 +56,16 @@ def environment(java: Java) -> dict[str, str]:
 
 
 def collector(environ: Mapping[str, str]) -> list[str]:
-    """Options for a JVM that nobody waits for: what keeps no books while others work is best.
+    """Options that choose a garbage collector for throughput: no requests wait for this JVM.
 
-    None where the environment names one, as a JVM that is told of two does not start.
+    Empty if the environment names a collector, as a JVM does not start with two.
     """
     is_chosen = any(_COLLECTOR.search(environ.get(name, "")) for name in _OPTIONS)
     return [] if is_chosen else ["-XX:+UseParallelGC"]
 
 
 def _has_vectors(home: Path) -> bool:
-    """Each JDK names its modules; one that does not is taken for a whole one."""
+    """A JDK lists its modules; one without a list is taken for a complete one."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:

@@ -1,8 +1,8 @@
-"""Upkeep: few files instead of many, nothing on disk that no version needs, nothing kept for ever.
+"""Maintenance of tables: compact small files, vacuum unneeded ones, retire old dates.
 
-Readers see the same rows before and after `compact` and `vacuum`; who takes in what is new sees no
-change, as `retire` makes none, either: what was taken in stays where it went. Landing tables are
-not compacted: their files are read once.
+Readers see the same rows before and after `compact` and `vacuum`. For steps none of the three is a
+change: what a table has ingested stays there, also when `retire` removes it from the source.
+Landing tables are not compacted, as their files are read once.
 """
 
 import time
@@ -22,7 +22,9 @@ from rookery.lake.schema.catalog import TABLES
 from rookery.lake.schema.table import DATE, Stage, Table
 
 TARGET_SIZE = 128 << 20  # of a file
-KEEP = timedelta(days=7)  # what no version needs any more: as long as one can travel back
+KEEP = timedelta(
+    days=7
+)  # of files that no version needs any more: how far back the past can be queried
 KEEP_MIN = timedelta(hours=6)  # no job runs as long between its files and their commit
 KEEP_DAYS_MIN: Mapping[Stage, int] = {
     "landing": 2,
@@ -37,7 +39,7 @@ _ATTEMPTS = 5
 
 
 class CompactionResult(NamedTuple):
-    """What became of a table's files; a table that others changed meanwhile is left as it was."""
+    """Files replaced in a table; one that was changed meanwhile is left as it was."""
 
     table: Table
     removed: int = 0
@@ -46,24 +48,24 @@ class CompactionResult(NamedTuple):
 
 
 class VacuumResult(NamedTuple):
-    """Files that no version needs, and nobody is about to commit."""
+    """Files that no version needs and that no run is about to commit."""
 
     table: Table
     files: tuple[str, ...]
 
 
 class RetentionResult(NamedTuple):
-    """Dates that a table does not keep any longer."""
+    """Dates that are removed from a table."""
 
     table: Table
     dates: frozenset[date]
-    held: frozenset[date]  # as old, and not taken in by all who are made from the table
+    held: frozenset[date]  # as old, but not yet ingested by every table made from this one
 
 
 def compact(
     lake: Lake, tables: Iterable[Table] = TABLES, target_size: int = TARGET_SIZE
 ) -> list[CompactionResult]:
-    """Small files of a date into one, table by table; those that are none yet are passed over."""
+    """Merge small files of a date, table by table; tables that do not exist are skipped."""
     done = []
     for table, opened in _existing(lake, tables):
         if table.stage == "landing":
@@ -86,9 +88,11 @@ def compact(
 def vacuum(
     lake: Lake, tables: Iterable[Table] = TABLES, keep: timedelta = KEEP, *, is_dry: bool = False
 ) -> list[VacuumResult]:
-    """Remove what was replaced longer ago than that, and what runs that died left behind."""
+    """Remove files that were replaced longer ago, and those that crashed runs left behind."""
     if keep < KEEP_MIN:
-        raise UsageError(f"files younger than {KEEP_MIN} may be somebody's who is about to commit")
+        raise UsageError(
+            f"files younger than {KEEP_MIN} may belong to a run that is about to commit"
+        )
     done = []
     for table, opened in _existing(lake, tables):
         try:
@@ -114,9 +118,9 @@ def retire(
     today: date,
     tables: Iterable[Table] = TABLES,
 ) -> list[RetentionResult]:
-    """Forget dates that are older than the stage keeps them; a stage that is not named keeps all.
+    """Delete dates that are older than their stage keeps; stages not named keep everything.
 
-    A date stays while somebody who is made from it has not taken it in.
+    A date stays while a table that is made from it has not ingested it.
     """
     for stage, days in keep_days.items():
         if days < KEEP_DAYS_MIN[stage]:
@@ -142,7 +146,7 @@ def _existing(lake: Lake, tables: Iterable[Table]) -> Iterator[tuple[Table, Delt
 
 
 def _not_taken_in(lake: Lake, table: Table, dates: frozenset[date]) -> frozenset[date]:
-    """Of these dates, those that somebody made from the table still has to see."""
+    """Those of these dates that a table made from this one still has to ingest."""
     waiting: frozenset[date] = frozenset()
     for target in TABLES:
         if table.path not in target.sources:
@@ -158,7 +162,7 @@ def _delete(table: Table, opened: DeltaTable, dates: frozenset[date]) -> None:
     days = ", ".join(f"'{each.isoformat()}'" for each in sorted(dates))
     for _ in range(_ATTEMPTS):
         try:
-            # Not by `Lake.commit`, which tells everybody of dates whose rows are others now.
+            # Not by `Lake.commit`: that would mark the dates as changed for all later steps.
             opened.delete(f"{DATE} IN ({days})")
         except CommitFailedError:
             opened.update_incremental()
@@ -172,7 +176,7 @@ def _delete(table: Table, opened: DeltaTable, dates: frozenset[date]) -> None:
 
 
 def _checkpoint(table: Table, opened: DeltaTable) -> None:
-    """So that nobody reads hundreds of commits to open it; those of long ago go."""
+    """Write a checkpoint, so that opening does not read hundreds of commits; drop old ones."""
     try:
         opened.update_incremental()
         opened.create_checkpoint()
@@ -182,7 +186,7 @@ def _checkpoint(table: Table, opened: DeltaTable) -> None:
 
 
 def _remove_empty_folders(root: Path, before: float) -> None:
-    """Of old runs; who has just made one is about to write there."""
+    """Folders of old runs; recent ones may be about to be written to."""
     folders = sorted((root / parquet.FOLDER).rglob("*/"), reverse=True)  # inner ones first
     for folder in folders:
         with suppress(OSError):  # not empty, or gone

@@ -1,10 +1,10 @@
-"""Side by side: steps that do not build on each other are done at the same time.
+"""Runs steps in parallel that do not depend on each other.
 
     clean/calls ───▶ facts/call_hours ──┐
     clean/sessions ─▶ facts/sessions    ├─▶ insights/anomalies
     clean/… ───────▶ facts/server_hours ┘
 
-Most steps of most runs are small: what they cost is planning, which keeps one core busy at best.
+Most steps of most runs are small: their cost is planning, which keeps one core busy at best.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,16 +30,16 @@ def run_parallel(
     work: Callable[[int, LakeStep], StepWork],
     on_report: Callable[[StepReport], None],
 ) -> tuple[StepReport, ...]:
-    """Reports in the order of the steps; each step's work begins when its sources are over.
+    """Reports in the order of the steps; each step begins when its sources are done.
 
-    What `work` returns is called in a thread; it itself, and `on_report`, in the one that asks.
+    `work` and `on_report` are called in the caller's thread, what `work` returns in another one.
     """
     orders: SimpleQueue[tuple[int, StepWork] | None] = SimpleQueue()
     over: SimpleQueue[_StepResult] = SimpleQueue()
     waiting = dict(enumerate(steps))
     running: set[int] = set()
     reports: dict[int, StepReport] = {}
-    # Daemons, as whoever is interrupted in the middle of a job does not wait for its end.
+    # Daemons, so that an interrupt in the middle of a job need not wait for its end.
     crew = [
         Thread(target=_run_orders, args=(orders, over), daemon=True) for _ in range(PARALLEL_STEPS)
     ]
@@ -63,7 +63,7 @@ def run_parallel(
 
 
 def _ready(steps: Sequence[LakeStep], waiting: dict[int, LakeStep], running: set[int]) -> list[int]:
-    """Of those that wait, in their order, whose sources nobody is at work on or will be."""
+    """Waiting steps, in order, none of whose sources is running or still waiting."""
     to_come = {steps[number].target.path for number in (*waiting, *running)}
     return [
         number
@@ -79,5 +79,5 @@ def _run_orders(
         number, work = order
         try:
             over.put(_StepResult(number, work()))
-        except BaseException as error:  # raised again by the thread that asked
+        except BaseException as error:  # raised again in the caller's thread
             over.put(_StepResult(number, error))

@@ -38,7 +38,7 @@ class AddedFile(NamedTuple):
 
 
 def folder() -> str:
-    """A new one, that nobody else will use."""
+    """A new name, which no other writer uses."""
     return f"{FOLDER}/{uuid4().hex}"
 
 
@@ -49,7 +49,7 @@ def write(uri: str, table: Table, rows: pa.Table) -> list[AddedFile]:
     try:
         return [_write(system, root, target, day, part) for day, part in _by_date(table, rows)]
     except BaseException:
-        # Best effort, as a full disk needs the room; what stays is nobody's, and vacuumed later.
+        # Best effort, as a full disk needs the room; what stays is vacuumed later.
         with suppress(OSError):
             system.delete_dir(f"{root}/{target}")
         raise
@@ -88,14 +88,14 @@ def texts(fields: Iterable[pa.Field], within: str = "") -> list[str]:
 
 
 def remove(uris: Iterable[str]) -> None:
-    """Files that nobody needs."""
+    """Delete files."""
     for uri in uris:
         system, path = file_system(uri)
         system.delete_file(path)
 
 
 def sync(uri: str, paths: Iterable[str]) -> None:
-    """Survive a power cut with these files of a table; only a local disk has to be asked."""
+    """Make files of a table survive a power cut; only a local disk needs that."""
     system, root = file_system(uri)
     if not isinstance(system, fs.LocalFileSystem):
         return

@@ -1,8 +1,8 @@
-"""Pipeline: one run through all steps; what the Delta logs say is new, and nothing else.
+"""The pipeline: one run through all steps, over what is new by the Delta logs.
 
-Nothing is remembered between runs but in the tables themselves. A run that is killed at any moment
-leaves each table as it was before or after a step; the next run goes on from there. Two runs at
-once do the same work, and the log takes one of them.
+Tables are the only state between runs. A run that is killed at any moment leaves each table as it
+was before or after a step; the next run goes on from there. Two runs at once do the same work, and
+the log accepts one of them.
 """
 
 import logging
@@ -29,7 +29,7 @@ from rookery.lake.engine.step import CleanStep, LakeStep, TransformStep
 from rookery.lake.schema.insights import LINEAGE
 from rookery.lake.schema.table import DATE
 
-_DYING_S = 5.0  # that a JVM may take, with all its memory
+_DYING_S = 5.0  # that a JVM may take to end
 _NEWEST_COMMITS = 20  # to look for an event time in; compaction's have none
 _NOTHING: frozenset[date] = frozenset()
 _SPARK = "Spark"
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class _PipelineRun(NamedTuple):
-    """What all commits of a run say of it."""
+    """What the metadata of a run's commits has in common."""
 
     id: str
     code: str
@@ -49,10 +49,9 @@ class _PipelineRun(NamedTuple):
 
 
 class Pipeline:
-    """Steps over the tables of a lake, each behind those that it builds on.
+    """Runs steps over the tables of a lake, each after the steps that it depends on.
 
-    Those that do not build on each other go on at the same time: they begin in their order, and
-    progress tells of them as they end.
+    Independent steps run at the same time: they begin in their order, and are reported as they end.
     """
 
     def __init__(
@@ -65,14 +64,14 @@ class Pipeline:
         self._lake = tables.lake
         self._steps = steps
         self._on_progress = on_progress
-        self._progress_lock = Lock()  # whoever listens hears one thing at a time
+        self._progress_lock = Lock()  # one event at a time
 
     def run(self) -> RunReport:
-        """Take in what is new."""
+        """Ingest what is new."""
         return self._go(_NOTHING)
 
     def backfill(self, first: date, last: date) -> RunReport:
-        """Compute all tables of some days anew, whether their sources changed or not."""
+        """Recompute all tables of some days, whether their sources changed or not."""
         if last < first:
             raise UsageError(f"{last} is before {first}")
         days = (last - first).days + 1
@@ -167,7 +166,7 @@ class Pipeline:
 
 
 def idle_run(lake: Lake, steps: Sequence[LakeStep]) -> RunReport | None:
-    """What a run would report that has nothing to do, told by the logs alone; None if it has."""
+    """The report of a run with nothing to do, by the logs alone; None if there is something."""
     begun = time.monotonic()
     if any(_is_due(lake, step) for step in steps):
         return None

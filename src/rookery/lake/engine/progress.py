@@ -1,4 +1,4 @@
-"""Progress: what a run tells while it works, and what it did in the end."""
+"""Progress and results of a pipeline run."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -58,7 +58,7 @@ class RunReport(NamedTuple):
 
     @property
     def failed(self) -> StepReport | None:
-        """The step that kept it from being in order: the first of several."""
+        """The first step that failed or was in conflict."""
         wrong = (StepOutcome.FAILED, StepOutcome.CONFLICT)
         return next((each for each in self.steps if each.outcome in wrong), None)
 

@@ -1,7 +1,7 @@
-"""Run record: how the last run on a lake went, in a small file of its own, for whoever asks later.
+"""Run record: how the last run on a lake went, in a small file beside the tables.
 
-It lies beside the tables, wherever those are, and is replaced by each run. On a local disk it has
-the size of a block from the beginning: so a run that failed as the disk is full can say so.
+Each run replaces it. On a local disk it has the size of a block from the beginning, so that a run
+that fails because the disk is full can still be recorded.
 """
 
 import os
@@ -89,7 +89,7 @@ def _write(system: fs.FileSystem, path: str, data: bytes) -> None:
 
 
 def _overwrite(file: Path, data: bytes) -> None:
-    """In the blocks that it has; who reads it meanwhile finds nothing, and asks again."""
+    """Write into the blocks that it has; a reader meanwhile may find no valid record."""
     descriptor = os.open(file, os.O_WRONLY)
     try:
         os.pwrite(descriptor, data, 0)

@@ -1,4 +1,4 @@
-"""Failure: what Spark raises when work cannot be done, and what of it a person wants to read."""
+"""Spark's exceptions: which there are, their cause as one line, and whether the JVM is lost."""
 
 import re
 
@@ -20,7 +20,7 @@ _LASTING = re.compile(
 
 
 def error_line(error: Exception) -> str:
-    """What went wrong, without the stack: the class, and the innermost cause where one is told."""
+    """What went wrong, without the stack: the innermost cause, or class and first line."""
     lines = str(error).strip().splitlines() or [""]
     if isinstance(error, RookeryError):
         return lines[0] or type(error).__name__
@@ -32,11 +32,11 @@ def error_line(error: Exception) -> str:
 
 
 def is_cut_off(error: Exception) -> bool:
-    """Whether the JVM did not answer, or not to the end: it may be about to die."""
+    """True if the JVM did not answer, or not to the end: it may be about to end."""
     is_answered = isinstance(error, Py4JJavaError)
     return isinstance(error, (ConnectionError, Py4JError)) and not is_answered
 
 
 def is_lasting(error: Exception) -> bool:
-    """Whether the JVM that raised it cannot be relied on any more."""
+    """True if the JVM that raised it cannot be relied on any more."""
     return isinstance(error, SPARK_FAILURES) and _LASTING.search(str(error)) is not None

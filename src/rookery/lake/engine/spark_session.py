@@ -2,9 +2,9 @@
 
     local[*]        in a JVM of this process, that listens to this machine only
     spark://…       this process drives, the cluster's workers work
-    sc://…          Spark Connect: a server drives, this process only says what it wants
+    sc://…          Spark Connect: a server drives, this process sends plans
 
-What the JVM has to say goes to a file, so that a terminal shows the work and not its machinery.
+The output of the JVM goes to a file, so that the terminal shows progress only.
 """
 
 import logging
@@ -51,7 +51,7 @@ _DRIVER = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # Of what is over nobody asks for more than a step's last jobs, and plans are long texts.
+    # Finished jobs are not looked at, except for a step's last ones, and plans are long texts.
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
@@ -85,7 +85,7 @@ def start(
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> SparkSession:
-    """A session on a master, or over Spark Connect; the JVM's own words go to `log`."""
+    """A session on a master, or over Spark Connect; the JVM's output goes to `log`."""
     chosen = dict(settings or {})
     if master.startswith("sc://"):
         return _connected(master, name, chosen)
@@ -114,7 +114,7 @@ def log_file() -> Path:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """To append to. Where others write, too, its name may have been made to lead elsewhere."""
+    """Open for appending, no symbolic link: others may write to the folder, too."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
         return os.fdopen(os.open(path, flags, 0o600), "ab")
@@ -123,9 +123,9 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def exit_text(within_s: float = 0.0) -> str:
-    """How the JVM of this process ended, in a few words; empty while it lives, and without one.
+    """How the JVM of this process ended, in a few words; empty while it runs, or without one.
 
-    One that is killed answers no more some time before it is gone.
+    A killed JVM stops answering some time before its process is gone.
     """
     process = _jvm()
     if process is None:
@@ -148,9 +148,9 @@ def end(spark: SparkSession) -> None:
 
 
 def abandon() -> None:
-    """Without a word to the JVM, which may not answer any more; the next `start` has another one.
+    """Drop a JVM that may not answer any more, without calling it; `start` launches a new one.
 
-    Spark's own way of stopping leaves all of this as it was, as it counts on a JVM that answers.
+    Spark's own `stop` calls the JVM first, and leaves all of this as it was if that fails.
     """
     process, gateway, context = _jvm(), SparkContext._gateway, SparkContext._active_spark_context
     if process is None or gateway is None:
@@ -169,7 +169,7 @@ def _jvm() -> "subprocess.Popen[bytes] | None":
 
 
 def _reap(process: "subprocess.Popen[bytes]") -> None:
-    """It ends when nobody is at the other end of its input."""
+    """Close its input, upon which it ends; kill it if it does not."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
@@ -201,7 +201,7 @@ def _connected(master: str, name: str, settings: Mapping[str, str]) -> SparkSess
 
 
 def _check_reachable(master: str) -> None:
-    """Spark's client would try again and again for minutes, and not say why."""
+    """Connect once: Spark's client would retry for minutes and not say why."""
     address = urlsplit(master)
     try:
         place = (address.hostname or "", address.port or _CONNECT_PORT)
@@ -211,12 +211,12 @@ def _check_reachable(master: str) -> None:
 
 
 def _launch(conf: SparkConf, log: Path | None) -> None:
-    """Start the JVM with a Java that is new enough, and its words in a file."""
+    """Start the JVM with a Java that is new enough, and its output in a file."""
     from pyspark.java_gateway import launch_gateway
 
     os.environ.update(java.environment(java.find()))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # Else Spark looks for an address to be known by, and takes one that others can reach.
+    # Else Spark looks for an address of its own and takes one that other machines can reach.
     if conf.get("spark.driver.host") == _LOOPBACK["spark.driver.host"]:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])
     path = log or log_file()
@@ -228,7 +228,7 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
             context = SparkContext(conf=conf, gateway=gateway)
         except PySparkException as error:
             raise UsageError(f"it does not start: {_log_reason(path, begin)}") from error
-    # It would print a stack when the JVM is gone, which whoever needs that finds out by himself.
+    # It would print a stack trace when the JVM is gone; that is reported elsewhere.
     context._accumulatorServer.handle_error = _log_accumulator_error  # type: ignore[method-assign]
 
 
@@ -246,7 +246,7 @@ def _log_reason(path: Path, begin: int) -> str:
 
 
 def _java() -> dict[str, str]:
-    """Which collector suits the workers of a cluster, those who run them know.
+    """JVM options. The collector of a cluster's workers is left to its operators.
 
     JDK_JAVA_OPTIONS and JAVA_TOOL_OPTIONS come before them on the command line, so that these win.
     """

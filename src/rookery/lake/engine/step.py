@@ -1,11 +1,11 @@
-"""Step: how one table follows from others. It only says so; the pipeline does the work.
+"""Steps: how one table follows from others. A step is a description; the pipeline runs it.
 
-    days of the sources   . . b b T a a . .      T: a day whose rows are others than before
+    days of the sources   . . b b T a a . .      T: a day with changed rows
     days recomputed       . . . a T b b . .      lookback_days = 2 (b), lookahead_days = 1 (a)
 
 A day's rows follow from that day in the sources, from `lookback_days` before it and from
-`lookahead_days` behind it. So a day that was touched touches as many days the other way round; but
-those before it only where what reaches back to them is other than it was, as far as that is known.
+`lookahead_days` after it. So a changed day affects as many days in the other direction; but those
+before it only if the fingerprint of its rows about the day before has changed, where one is known.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame
 from rookery.lake.schema import quarantine
 from rookery.lake.schema.table import Table
 
-REASON = "refused_for"  # the column of judged rows that says what is wrong; null: nothing
+REASON = "refused_for"  # column of judged rows: what is wrong; null: nothing
 
 
 @dataclass(frozen=True)
 class TransformStep:
-    """A table, or days of it, that is computed anew from its sources when they change."""
+    """A table that is recomputed from its sources, whole or by the days that changed."""
 
     target: Table
     sources: tuple[Table, ...]
@@ -37,7 +37,7 @@ class TransformStep:
     ) -> frozenset[date]:
         """The days of the target that change when these of the sources did.
 
-        Only days among `reaching` concern those before them; all do, unless somebody knows better.
+        Only days among `reaching` affect those before them; all do if it is None.
         """
         days = frozenset(touched)
         back = days if reaching is None else days.intersection(reaching)
@@ -51,14 +51,14 @@ class TransformStep:
 
 @dataclass(frozen=True)
 class CleanStep:
-    """What landed is judged row by row; the sound and new is appended, the rest set aside."""
+    """Landed rows are validated one by one: new valid ones are appended, bad ones quarantined."""
 
     target: Table
     source: Table
     judged: Callable[[DataFrame], DataFrame]  # landing → clean's columns and REASON, row by row
     fresh: Callable[[DataFrame, DataFrame], DataFrame]  # (landing, known) → new ones, each once
     rejected: Callable[[DataFrame], DataFrame]  # judged rows that have a reason → quarantine's
-    lookback_days: int = 1  # days before those of the new rows that hold the same ones, perhaps
+    lookback_days: int = 1  # days before those of the new rows that may hold repeats of them
     quarantine_table: Table = quarantine.OBSERVATIONS
 
     @property
@@ -66,7 +66,7 @@ class CleanStep:
         return (self.source,)
 
     def known(self, dates: Iterable[date]) -> frozenset[date]:
-        """The days of the target that new rows of these days are compared with."""
+        """Days of the target that new rows of these days are compared with."""
         return _widened(dates, self.lookback_days, 1)
 
 

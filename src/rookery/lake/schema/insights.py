@@ -93,8 +93,8 @@ AVAILABILITY = _dated(
     ("device", "date"),
     ("facts/uptime_intervals",),
     "how much of a day a device was present: from a report to the next, unless more than a minute"
-    " or a start lies between them. It is expected from midnight on, or from its first report in eight"
-    " days, until midnight, or until the last report of any device that day",
+    " or a start lies between them. It is expected from midnight on, or from its first report in"
+    " eight days, until midnight, or until the last report of any device that day",
     Display("Availability by day", "date DESC, share, device", searched=("device",), view="days"),
     _DEVICE,
     Column("present_us", _LONG, "it was present", "µs"),
