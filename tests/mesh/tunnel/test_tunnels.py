@@ -43,11 +43,11 @@ class Pair:
         for _ in range(50):
             moved = False
             for name, other in (("a", "z"), ("z", "a")):
-                for parcel in self.nodes[name].flush(self.now):
+                for packet in self.nodes[name].flush(self.now):
                     moved = True
-                    assert parcel.peer == other
+                    assert packet.peer == other
                     self.nodes[other].received(
-                        name, parcel.path, parcel.head, parcel.body, self.now
+                        name, packet.path, packet.head, packet.body, self.now
                     )
                 for event in self.nodes[name].take():
                     self.events.append((name, event.event))
@@ -245,15 +245,15 @@ def test_what_has_come_is_told_before_anything_is_sent_for_it() -> None:
     pair.nodes["a"].touched("z", tunnel)
     far, sent = pair.nodes["z"], list[TunnelPacket]()
     for _ in range(40):
-        for parcel in pair.nodes["a"].flush(0.0):
-            far.received("a", parcel.path, parcel.head, parcel.body, 0.0)
+        for sent_packet in pair.nodes["a"].flush(0.0):
+            far.received("a", sent_packet.path, sent_packet.head, sent_packet.body, 0.0)
         for told in far.take():
             assert isinstance(told.event, StreamReadable)
             while told.tunnel.read(stream, 1 << 18):
                 pass
-        for parcel in far.flush(0.0):
-            sent.append(TunnelPacket.parse(parcel.head, parcel.body))
-            pair.nodes["a"].received("z", parcel.path, parcel.head, parcel.body, 0.0)
+        for sent_packet in far.flush(0.0):
+            sent.append(TunnelPacket.parse(sent_packet.head, sent_packet.body))
+            pair.nodes["a"].received("z", sent_packet.path, sent_packet.head, sent_packet.body, 0.0)
         assert far.take() == []
     grants = [packet for packet in sent if any(isinstance(f, TunnelCredit) for f in packet.frames)]
     assert grants

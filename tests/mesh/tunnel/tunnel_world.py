@@ -258,14 +258,14 @@ class TunnelWorld:
         return "\n".join(lines)
 
     def _step(self) -> None:
-        at, _, end, parcel = heappop(self._heap)
-        if parcel is None:
+        at, _, end, packet = heappop(self._heap)
+        if packet is None:
             if at != end.armed:
                 return  # it was put off since
             end.armed = None
             end.tunnel.tick(self.now)
         else:
-            path, head, body, is_marked = parcel
+            path, head, body, is_marked = packet
             end.tunnel.received(path, head, body, self.now, is_marked=is_marked)
         self.settle(end)
 
@@ -283,9 +283,9 @@ class TunnelWorld:
         for at in lane.arrivals(size, self.now, self.random, road.kind):
             self._push(at, self.other(end), (path, head, body, is_marked))
 
-    def _push(self, at: float, end: End, parcel: tuple[int, bytes, bytes, bool] | None) -> None:
+    def _push(self, at: float, end: End, packet: tuple[int, bytes, bytes, bool] | None) -> None:
         self._sequence += 1
-        heappush(self._heap, (at, self._sequence, end, parcel))
+        heappush(self._heap, (at, self._sequence, end, packet))
 
 
 def pattern(size: int, seed: int = 0) -> bytes:

@@ -208,8 +208,8 @@ class NodeTunnels:
             self._looked_at = now
             self._find_paths(hashname, now)
             self._doubt_silence(hashname, now)
-        for parcel in self._tunnels.flush(now):
-            self._send(parcel, now)
+        for packet in self._tunnels.flush(now):
+            self._send(packet, now)
         for hashname in looked:  # who has no tunnel may still have been told so
             if not self._tunnels.of(hashname):
                 self._forget_paths(hashname, now)
@@ -296,17 +296,17 @@ class NodeTunnels:
         members = map(self._membership.member, nodes[1:-1])
         return "over " + ", ".join("?" if member is None else member.name for member in members)
 
-    def _send(self, parcel: PeerPacket, now: float) -> None:
-        link, paths = self._links.get(parcel.peer), self._paths.get(parcel.peer)
-        route = None if paths is None else paths.routes.get(parcel.path)
+    def _send(self, packet: PeerPacket, now: float) -> None:
+        link, paths = self._links.get(packet.peer), self._paths.get(packet.peer)
+        route = None if paths is None else paths.routes.get(packet.path)
         if link is None or route is None:
             return
         if route:
-            sealed = link.sealed_parts(parcel.head, parcel.parts)
+            sealed = link.sealed_parts(packet.head, packet.parts)
             if sealed is not None:
                 self._data_plane.follow(route, sealed, now)
             return
-        neighbour = self._neighbours.get(node_id(parcel.peer))
+        neighbour = self._neighbours.get(node_id(packet.peer))
         if neighbour is not None and neighbour.stream is not None:
-            link.send_parts(parcel.head, parcel.parts, neighbour.stream)
-            neighbour.carried(now, size_out=parcel.size, path=neighbour.stream)
+            link.send_parts(packet.head, packet.parts, neighbour.stream)
+            neighbour.carried(now, size_out=packet.size, path=neighbour.stream)

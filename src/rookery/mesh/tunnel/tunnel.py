@@ -7,7 +7,7 @@
 
 Packets and time go in, packets and events come out. The owner reports paths with `path_up` and
 `path_down`, carries the packets that `flush` returns, calls `flush` after every other call, and
-`tick` and `flush` at `deadline`. `TunnelEngine` connects the parts; `Tunnel` keeps the state.
+`tick` and `flush` at `deadline`.
 """
 
 from enum import Enum
@@ -45,56 +45,6 @@ from rookery.wire.mesh.forward import DatagramClass
 from rookery.wire.mesh.tunnel_frames import TunnelClose
 from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, TunnelPacket
 from rookery.wire.octets import Octets
-
-
-class TunnelEngine:
-    """Decides nothing itself."""
-
-    def __init__(
-        self,
-        number: int,
-        random: RandomBytes,
-        limits: TunnelLimits,
-        mode: Mode,
-        now: float,
-        *,
-        is_opener: bool,
-    ) -> None:
-        self.events: list[Event] = []
-        self.streams = StreamTable(limits, is_opener=is_opener)
-        self.paths = TunnelPaths(limits.paths_max, random)
-        self.outflow = StreamOutput(limits)
-        self.datagrams = DatagramQueue(limits.datagrams_max)
-        window = ReceiveWindow(limits.window_max, now)
-        notes = self.notes = ControlFrames(self.streams, window)
-        inflow = StreamInput(self.streams, window, notes, self.outflow, limits, self.events)
-        self.calls = StreamCalls(self.streams, inflow, self.outflow, notes)
-        self.reinjection = Reinjection(notes, self.outflow)
-        self.intake = PacketReceiver(
-            self.paths, inflow, notes, self.reinjection, self.events, limits.datagrams_max
-        )
-        self.packer = PacketBuilder(number, self.paths, notes, self.outflow, inflow)
-        self.dispatch = PacketSender(
-            self.paths,
-            notes,
-            self.datagrams,
-            self.outflow,
-            self.packer,
-            Scheduler(mode),
-            self.reinjection,
-        )
-
-    def explain(self, state: str) -> TunnelExplanation:
-        scheduler = self.dispatch.scheduler
-        return TunnelExplanation(
-            state=state,
-            mode=scheduler.mode.value,
-            paths=tuple(TunnelPathRow.of(path) for path in self.paths.out),
-            decisions=dict(scheduler.decisions),
-            reinjected=self.reinjection.counts,
-            counts=dict(self.intake.counts + self.datagrams.fates),
-        )
-
 
 PROBE_S: Final = 5.0  # a path that was not used for so long is measured, while there are streams
 
@@ -136,12 +86,38 @@ class Tunnel:
         self.role = role
         self.id = int.from_bytes(random(8), "big") if number is None else number
         self._limits = limits
-        self._engine = TunnelEngine(
-            self.id, random, limits, mode, now, is_opener=role is TunnelRole.OPENER
+        self._events: list[Event] = []
+        self._streams = StreamTable(limits, is_opener=role is TunnelRole.OPENER)
+        self._paths = TunnelPaths(limits.paths_max, random)
+        self._output = StreamOutput(limits)
+        self._datagrams = DatagramQueue(limits.datagrams_max)
+        window = ReceiveWindow(limits.window_max, now)
+        self._control_frames = ControlFrames(self._streams, window)
+        stream_input = StreamInput(
+            self._streams, window, self._control_frames, self._output, limits, self._events
         )
-        self._events = self._engine.events
-        self._calls = self._engine.calls
-        self._paths = self._engine.paths
+        self._calls = StreamCalls(self._streams, stream_input, self._output, self._control_frames)
+        self._reinjection = Reinjection(self._control_frames, self._output)
+        self._receiver = PacketReceiver(
+            self._paths,
+            stream_input,
+            self._control_frames,
+            self._reinjection,
+            self._events,
+            limits.datagrams_max,
+        )
+        self._builder = PacketBuilder(
+            self.id, self._paths, self._control_frames, self._output, stream_input
+        )
+        self._sender = PacketSender(
+            self._paths,
+            self._control_frames,
+            self._datagrams,
+            self._output,
+            self._builder,
+            Scheduler(mode),
+            self._reinjection,
+        )
         self._now = now
         self._stalled_at: float | None = now
         self._is_stall_reported = False
@@ -157,14 +133,14 @@ class Tunnel:
             return TunnelState.RESET if self._end.code else TunnelState.CLOSED
         if self._is_closing:
             return TunnelState.HALF_CLOSED
-        if self._stalled_at is not None and self._engine.packer.has_received:
+        if self._stalled_at is not None and self._builder.has_received:
             return TunnelState.STALLED
-        return TunnelState.OPEN if self._engine.packer.has_received else TunnelState.OPENING
+        return TunnelState.OPEN if self._builder.has_received else TunnelState.OPENING
 
     @property
     def streams(self) -> int:
         """How many are not over."""
-        return len(self._engine.streams)
+        return len(self._streams)
 
     @property
     def in_flight(self) -> int:
@@ -194,9 +170,9 @@ class Tunnel:
         return self._calls.take(stream, size)
 
     @property
-    def has_notes(self) -> bool:
+    def has_control_frames(self) -> bool:
         """Whether there is something to tell the other side, as may be after reading."""
-        return len(self._engine.notes) > 0
+        return len(self._control_frames) > 0
 
     def at_end(self, stream: int) -> bool:
         """Whether all has been read, or will never come."""
@@ -221,7 +197,7 @@ class Tunnel:
         deadline_s: float = 1.0,
     ) -> None:
         """Once, soon, or not at all; UsageError for what fits no packet."""
-        self._engine.datagrams.add(data, datagram_class, self._now + deadline_s)
+        self._datagrams.add(data, datagram_class, self._now + deadline_s)
 
     def close(self) -> None:
         """Open no more; the tunnel ends with its last stream."""
@@ -237,20 +213,28 @@ class Tunnel:
         """What happened since the last time."""
         events = self._events.copy()
         self._events.clear()
-        self._engine.intake.taken()
+        self._receiver.taken()
         return events
 
     @property
     def mode(self) -> Mode:
         """How what we send uses the paths; the other side decides for itself."""
-        return self._engine.dispatch.scheduler.mode
+        return self._sender.scheduler.mode
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        self._engine.dispatch.scheduler.mode = mode
+        self._sender.scheduler.mode = mode
 
     def explain(self) -> TunnelExplanation:
-        return self._engine.explain(self.state.value)
+        scheduler = self._sender.scheduler
+        return TunnelExplanation(
+            state=self.state.value,
+            mode=scheduler.mode.value,
+            paths=tuple(TunnelPathRow.of(path) for path in self._paths.out),
+            decisions=dict(scheduler.decisions),
+            reinjected=self._reinjection.counts,
+            counts=dict(self._receiver.counts + self._datagrams.fates),
+        )
 
     # --- paths and packets ---
 
@@ -270,7 +254,7 @@ class Tunnel:
         outbound = self._paths.down(path)
         if outbound is None:
             return
-        self._engine.reinjection.of_dead(outbound)
+        self._reinjection.of_dead(outbound)
         if not self._paths:
             self._stalled_at = now
             if self._end is None:
@@ -297,9 +281,9 @@ class Tunnel:
         if packet.tunnel != self.id or self._end is not None:
             return
         self._now = now
-        self._engine.packer.has_received = True
+        self._builder.has_received = True
         try:
-            close = self._engine.intake.packet(packet, size, path, now, is_marked=is_marked)
+            close = self._receiver.packet(packet, size, path, now, is_marked=is_marked)
         except ProtocolError as error:
             self.abort(CloseCode.PROTOCOL, str(error))
             return
@@ -310,17 +294,17 @@ class Tunnel:
         """Packets to carry, at most a batch; more when `deadline` has come already."""
         self._now = now
         self._settle()
-        if self._end is None and self._is_closing and not self._engine.streams:
+        if self._end is None and self._is_closing and not self._streams:
             self.abort(CloseCode.DONE, "")
         if self._end is not None:
             farewell, self._farewell = self._farewell, None
             if farewell is None:
                 return []
-            return [self._engine.packer.unnumbered(path, farewell) for path in self._paths.out]
+            return [self._builder.unnumbered(path, farewell) for path in self._paths.out]
         if not self._paths:
             return []
-        batch = self._engine.dispatch.flush(now)
-        for stream in self._engine.outflow.take_writable():
+        batch = self._sender.flush(now)
+        for stream in self._output.take_writable():
             self._events.append(StreamWritable(stream.id))
         return batch
 
@@ -335,8 +319,8 @@ class Tunnel:
                 self.abort(CloseCode.STALLED, "no way for too long")
             return
         paths = self._paths.out
-        self._engine.reinjection.look(paths, now)
-        if self._engine.streams:
+        self._reinjection.look(paths, now)
+        if self._streams:
             for path in paths:
                 if now >= path.last_sent_at + PROBE_S:
                     path.is_probe_due = True
@@ -344,7 +328,7 @@ class Tunnel:
     @property
     def has_more(self) -> bool:
         """Whether the last flush left something, for want of room in its batch."""
-        return self._end is None and self._engine.dispatch.has_more
+        return self._end is None and self._sender.has_more
 
     @property
     def deadline(self) -> float | None:
@@ -353,20 +337,20 @@ class Tunnel:
             return self._now if self._farewell is not None and self._paths else None
         if self._stalled_at is not None:
             return self._stalled_at + self._limits.stall_s
-        if self._engine.dispatch.has_more:
+        if self._sender.has_more:
             return self._now
         times = [inbound.due_at for inbound in self._paths.inbound]
         for path in self._paths.out:
             times.append(path.deadline)
-            if self._engine.streams:
+            if self._streams:
                 times.append(path.last_sent_at + PROBE_S)
-        times.append(self._engine.dispatch.wake_at(self._now))
+        times.append(self._sender.wake_at(self._now))
         return min((at for at in times if at is not None), default=None)
 
     def _settle(self) -> None:
         if self._end is None:
             try:
-                self._engine.intake.settle()
+                self._receiver.settle()
             except ProtocolError as error:
                 self.abort(CloseCode.PROTOCOL, str(error))
 

@@ -161,13 +161,13 @@ class Tunnels:
 
     def flush(self, now: float) -> list[PeerPacket]:
         """A batch of each tunnel where something happened."""
-        parcels, self._answers = self._answers, []
+        packets, self._answers = self._answers, []
         touched, self._touched = self._touched, {}
         self.has_more = False
         for peer, tunnel in touched.values():
             batch: list[BuiltPacket] = tunnel.flush(now)
             for path, head, parts, size in batch:
-                parcels.append(PeerPacket(peer, path, head, parts, size))
+                packets.append(PeerPacket(peer, path, head, parts, size))
             self._events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
             self._moved[id(tunnel)] = (peer, tunnel)
             if tunnel.has_more:
@@ -175,7 +175,7 @@ class Tunnels:
                 self.touched(peer, tunnel)
             if tunnel.state in _OVER:
                 self._forget(peer, tunnel)
-        return parcels
+        return packets
 
     def tick(self, now: float) -> None:
         self._look()

@@ -54,7 +54,7 @@ class TunnelStream:
             self._is_readable.clear()
             data = self._tunnel.read(self._number, size)
             if data:
-                if self._tunnel.has_notes:  # the other side may write more
+                if self._tunnel.has_control_frames:  # the other side may write more
                     self._used()
                 return data
             self._check()
@@ -95,7 +95,7 @@ class TunnelStream:
         """What `read` would return, or None where it would wait: `when_readable` calls then."""
         data = self._tunnel.fetch(self._number, size)
         if data:
-            if self._tunnel.has_notes:
+            if self._tunnel.has_control_frames:
                 self._used()
             return data
         self._check()

@@ -12,40 +12,40 @@ def stream(number: int, priority: int = 3) -> Stream:
 
 
 def test_who_is_alone_may_send_all_it_likes() -> None:
-    turns, only = StreamRoundRobin(), stream(1)
-    turns.add(only)
-    turns.add(only)
-    assert len(turns) == 1
-    assert turns.allowance(only) > 1 << 60
+    round_robin, only = StreamRoundRobin(), stream(1)
+    round_robin.add(only)
+    round_robin.add(only)
+    assert len(round_robin) == 1
+    assert round_robin.allowance(only) > 1 << 60
 
 
 def test_a_newcomer_comes_first_and_then_takes_its_turn() -> None:
-    turns, bulk, small = StreamRoundRobin(), stream(1), stream(3)
-    turns.add(bulk)
-    turns.spent(bulk, 100_000)
-    turns.add(small)
-    assert turns.first is small
-    assert turns.allowance(small) == quantum(small)
-    turns.spent(small, quantum(small))
-    assert turns.first is bulk
+    round_robin, bulk, small = StreamRoundRobin(), stream(1), stream(3)
+    round_robin.add(bulk)
+    round_robin.spent(bulk, 100_000)
+    round_robin.add(small)
+    assert round_robin.first is small
+    assert round_robin.allowance(small) == quantum(small)
+    round_robin.spent(small, quantum(small))
+    assert round_robin.first is bulk
 
 
 def test_shares_follow_priorities() -> None:
-    turns, low, high = StreamRoundRobin(), stream(1, 2), stream(3, 4)
+    round_robin, low, high = StreamRoundRobin(), stream(1, 2), stream(3, 4)
     sent = {1: 0, 3: 0}
-    turns.add(low)
-    turns.add(high)
+    round_robin.add(low)
+    round_robin.add(high)
     for _ in range(10_000):
-        first = turns.first
+        first = round_robin.first
         assert first is not None
         sent[first.id] += 1000
-        turns.spent(first, 1000)
+        round_robin.spent(first, 1000)
     assert 3.0 < sent[3] / sent[1] < 5.0
 
 
 def test_who_has_nothing_to_send_is_out() -> None:
-    turns, only = StreamRoundRobin(), stream(1)
-    turns.add(only)
-    turns.drop_first()
-    assert turns.first is None
+    round_robin, only = StreamRoundRobin(), stream(1)
+    round_robin.add(only)
+    round_robin.drop_first()
+    assert round_robin.first is None
     assert not only.is_queued

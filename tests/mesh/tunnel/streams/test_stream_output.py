@@ -15,56 +15,56 @@ def stream(number: int) -> Stream:
     return made
 
 
-def fill(outflow: StreamOutput, room: int) -> list[Segment]:
+def fill(output: StreamOutput, room: int) -> list[Segment]:
     parts: Parts = []
     segments: list[Segment] = []
-    used = outflow.fill(room, parts, segments)
+    used = output.fill(room, parts, segments)
     assert used == sum(len(part) for part in parts) <= room
     return segments
 
 
 def test_what_must_be_repeated_needs_no_credit() -> None:
     """No deadlock: the tunnel's credit is spent and a packet was lost."""
-    outflow, first, second = StreamOutput(LIMITS), stream(1), stream(3)
-    outflow.write(first, bytes(600_000))
-    outflow.write(second, bytes(600_000))
-    while outflow.is_ready:
-        fill(outflow, 60_000)
-    assert outflow.credit_left == 0
-    assert outflow.unsent == 1_200_000 - WINDOW_START
+    output, first, second = StreamOutput(LIMITS), stream(1), stream(3)
+    output.write(first, bytes(600_000))
+    output.write(second, bytes(600_000))
+    while output.is_ready:
+        fill(output, 60_000)
+    assert output.credit_left == 0
+    assert output.unsent == 1_200_000 - WINDOW_START
     first.sending.lost(0, 100, fin=False)
-    outflow.changed(first)
-    assert fill(outflow, 60_000) == [(first, 0, 100, False)]
-    outflow.granted(WINDOW_START + 50)
-    assert sum(end - start for _, start, end, _ in fill(outflow, 60_000)) == 50
-    outflow.granted(WINDOW_START)
-    assert not fill(outflow, 60_000)
+    output.changed(first)
+    assert fill(output, 60_000) == [(first, 0, 100, False)]
+    output.granted(WINDOW_START + 50)
+    assert sum(end - start for _, start, end, _ in fill(output, 60_000)) == 50
+    output.granted(WINDOW_START)
+    assert not fill(output, 60_000)
 
 
 def test_a_stream_ends_once() -> None:
     """An end that is under way is not sent again until it is lost."""
-    outflow, only = StreamOutput(LIMITS), stream(1)
-    outflow.write(only, b"hello")
+    output, only = StreamOutput(LIMITS), stream(1)
+    output.write(only, b"hello")
     only.sending.finish()
-    assert fill(outflow, 1000) == [(only, 0, 5, True)]
-    assert not outflow.is_ready
+    assert fill(output, 1000) == [(only, 0, 5, True)]
+    assert not output.is_ready
 
 
 def test_who_waits_for_room_is_told_once_half_is_free() -> None:
-    outflow, only = StreamOutput(TunnelLimits(backlog_max=1000)), stream(1)
-    assert outflow.write(only, bytes(1500)) == 1000
-    assert outflow.backlog == float("inf")
-    assert outflow.take_writable() == []
-    fill(outflow, 617)
-    assert outflow.take_writable() == [only]
-    assert outflow.take_writable() == []
-    assert outflow.backlog == 400
+    output, only = StreamOutput(TunnelLimits(backlog_max=1000)), stream(1)
+    assert output.write(only, bytes(1500)) == 1000
+    assert output.backlog == float("inf")
+    assert output.take_writable() == []
+    fill(output, 617)
+    assert output.take_writable() == [only]
+    assert output.take_writable() == []
+    assert output.backlog == 400
 
 
 def test_what_is_given_up_waits_no_more() -> None:
-    outflow, only = StreamOutput(LIMITS), stream(1)
-    outflow.write(only, bytes(1000))
-    outflow.give_up(only, 5)
-    assert outflow.unsent == 0
-    assert fill(outflow, 1000) == []
-    assert not outflow.is_ready
+    output, only = StreamOutput(LIMITS), stream(1)
+    output.write(only, bytes(1000))
+    output.give_up(only, 5)
+    assert output.unsent == 0
+    assert fill(output, 1000) == []
+    assert not output.is_ready

@@ -46,28 +46,28 @@ class ControlFrames:
     ) -> list[tuple[ControlFrameKey, bytes]]:
         """As many as fit, the oldest first."""
         taken = []
-        for note in list(self._due):
-            frame = self._frame(note, rtt_s, held, now)
+        for key in list(self._due):
+            frame = self._frame(key, rtt_s, held, now)
             if frame is None:
-                del self._due[note]
+                del self._due[key]
                 continue
             if len(frame) > room:
                 break
-            del self._due[note]
+            del self._due[key]
             room -= len(frame)
-            taken.append((note, frame))
+            taken.append((key, frame))
         return taken
 
-    def acknowledged(self, note: ControlFrameKey) -> Stream | None:
+    def acknowledged(self, key: ControlFrameKey) -> Stream | None:
         """The stream that may be over by this."""
-        stream = self._streams.get(note[1])
-        if stream is None or note[0] != ControlFrameKind.RESET:
+        stream = self._streams.get(key[1])
+        if stream is None or key[0] != ControlFrameKind.RESET:
             return None
         stream.sending.is_reset_known = True
         return stream
 
-    def _frame(self, note: ControlFrameKey, rtt_s: float, held: int, now: float) -> bytes | None:
-        kind, number = note
+    def _frame(self, key: ControlFrameKey, rtt_s: float, held: int, now: float) -> bytes | None:
+        kind, number = key
         if kind == ControlFrameKind.OPENS:
             return TunnelOpens(self._streams.grant()).serialize()
         if number == ALL_STREAMS:

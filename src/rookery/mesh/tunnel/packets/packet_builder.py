@@ -18,45 +18,45 @@ _PROBE: Final = TunnelProbe().serialize()
 
 
 class PacketBuilder:
-    """Acknowledgements, notes, a datagram, copies and streams, in this order.
+    """Acknowledgements, control frames, a datagram, copies and stream data, in this order.
 
     The parts are joined where the packet is sealed, so that no byte is copied twice.
     """
 
-    __slots__ = ("_inflow", "_notes", "_outflow", "_paths", "has_received", "id")
+    __slots__ = ("_control_frames", "_input", "_output", "_paths", "has_received", "id")
 
     def __init__(
         self,
         number: int,
         paths: TunnelPaths,
-        notes: ControlFrames,
-        outflow: StreamOutput,
-        inflow: StreamInput,
+        control_frames: ControlFrames,
+        output: StreamOutput,
+        stream_input: StreamInput,
     ) -> None:
         self.id = number
         self.has_received = False  # anything came from the other side
         self._paths = paths
-        self._notes = notes
-        self._outflow = outflow
-        self._inflow = inflow
+        self._control_frames = control_frames
+        self._output = output
+        self._input = stream_input
 
     def streams(self, path: OutboundPath, now: float) -> tuple[BuiltPacket | None, list[Segment]]:
         """A packet with bytes of streams, and which; there may be none."""
-        parts, notes, free = self._begin(path, now)
+        parts, control_frames, free = self._begin(path, now)
         fresh: list[Segment] = []
         if not path.copies:
-            self._outflow.fill(free, parts, fresh)
-            return self._numbered(path, parts, notes, fresh, now), fresh
+            self._output.fill(free, parts, fresh)
+            return self._numbered(path, parts, control_frames, fresh, now), fresh
         segments: list[Segment] = []
         free -= _copy(path, free, parts, segments)
         if not path.copies:
-            self._outflow.fill(free, parts, fresh)
-        return self._numbered(path, parts, notes, segments + fresh, now), fresh
+            self._output.fill(free, parts, fresh)
+        return self._numbered(path, parts, control_frames, segments + fresh, now), fresh
 
-    def notes(self, path: OutboundPath, now: float) -> BuiltPacket | None:
+    def control_frames(self, path: OutboundPath, now: float) -> BuiltPacket | None:
         """A packet that must not wait for room."""
-        parts, notes, _ = self._begin(path, now)
-        return self._numbered(path, parts, notes, [], now)
+        parts, control_frames, _ = self._begin(path, now)
+        return self._numbered(path, parts, control_frames, [], now)
 
     def datagram(self, path: OutboundPath, data: bytes, now: float) -> BuiltPacket | None:
         parts: Parts = [b"", datagram_header(len(data)), data]
@@ -66,28 +66,28 @@ class PacketBuilder:
         """A packet without a number, with nothing else."""
         parts: Parts = [prefix(self.id, 0)]
         self._acknowledge(path, parts, path.packet_size - HEAD_SIZE - PREFIX_SIZE, now)
-        return None if len(parts) == 1 else self._parcel(path, parts)
+        return None if len(parts) == 1 else self._packet(path, parts)
 
     def unnumbered(self, path: OutboundPath, frame: bytes) -> BuiltPacket:
-        return self._parcel(path, [prefix(self.id, 0), frame])
+        return self._packet(path, [prefix(self.id, 0), frame])
 
     def _begin(self, path: OutboundPath, now: float) -> tuple[Parts, list[ControlFrameKey], int]:
-        """What every packet takes along: parts, notes among them, and the room that is left."""
+        """What every packet takes along: parts, control frames among them, and the room that is left."""
         parts: Parts = [b""]
         free = path.congestion.packet_size - HEAD_SIZE - PREFIX_SIZE
         free -= self._acknowledge(path, parts, free, now)
-        notes: list[ControlFrameKey] = []
-        if self._notes:
-            rtt_s, held = self._paths.rtt_max_s, self._inflow.held
-            for note, frame in self._notes.take(free, rtt_s, held, now):
-                notes.append(note)
+        control_frames: list[ControlFrameKey] = []
+        if self._control_frames:
+            rtt_s, held = self._paths.rtt_max_s, self._input.held
+            for key, frame in self._control_frames.take(free, rtt_s, held, now):
+                control_frames.append(key)
                 parts.append(frame)
                 free -= len(frame)
         if path.is_probe_due:
             path.is_probe_due = False
             parts.append(_PROBE)
             free -= len(_PROBE)
-        return parts, notes, free
+        return parts, control_frames, free
 
     def _acknowledge(self, path: OutboundPath, parts: Parts, room: int, now: float) -> int:
         size = 0
@@ -107,7 +107,7 @@ class PacketBuilder:
         self,
         path: OutboundPath,
         parts: Parts,
-        notes: list[ControlFrameKey],
+        control_frames: list[ControlFrameKey],
         segments: list[Segment],
         now: float,
     ) -> BuiltPacket | None:
@@ -115,11 +115,11 @@ class PacketBuilder:
             return None
         number = path.number()
         parts[0] = prefix(self.id, number)
-        parcel = self._parcel(path, parts)
-        path.left(SentPacket(number, parcel[3] + HEAD_SIZE, now, segments, notes))
-        return parcel
+        packet = self._packet(path, parts)
+        path.left(SentPacket(number, packet[3] + HEAD_SIZE, now, segments, control_frames))
+        return packet
 
-    def _parcel(self, path: OutboundPath, parts: Parts) -> BuiltPacket:
+    def _packet(self, path: OutboundPath, parts: Parts) -> BuiltPacket:
         head = path.head if self.has_received else path.first_head
         size = 0
         for part in parts:

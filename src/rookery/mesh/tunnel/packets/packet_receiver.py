@@ -19,11 +19,11 @@ class PacketReceiver:
 
     __slots__ = (
         "_acks",
+        "_control_frames",
         "_datagrams",
         "_datagrams_max",
         "_events",
-        "_inflow",
-        "_notes",
+        "_input",
         "_paths",
         "_reinjection",
         "counts",
@@ -32,16 +32,16 @@ class PacketReceiver:
     def __init__(
         self,
         paths: TunnelPaths,
-        inflow: StreamInput,
-        notes: ControlFrames,
+        stream_input: StreamInput,
+        control_frames: ControlFrames,
         reinjection: Reinjection,
         events: list[Event],
         datagrams_max: int,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._paths = paths
-        self._inflow = inflow
-        self._notes = notes
+        self._input = stream_input
+        self._control_frames = control_frames
         self._reinjection = reinjection
         self._events = events
         self._datagrams_max = datagrams_max
@@ -66,7 +66,7 @@ class PacketReceiver:
         try:
             for frame in packet.frames:
                 if isinstance(frame, TunnelData):
-                    self._inflow.data(frame, now)
+                    self._input.data(frame, now)
                 elif isinstance(frame, TunnelAck):
                     self._acks.append((frame, now))
                 else:
@@ -100,7 +100,7 @@ class PacketReceiver:
         elif isinstance(frame, TunnelClose):
             return frame
         elif not isinstance(frame, TunnelProbe | TunnelData | TunnelAck):
-            self._inflow.handle(frame, now)
+            self._input.handle(frame, now)
         return None
 
     def _datagram(self, frame: TunnelDatagram) -> None:
@@ -122,8 +122,8 @@ class PacketReceiver:
         for stream, start, end, fin in packet.segments:
             stream.sending.acknowledged(start, end, fin=fin)
             if stream.sending.is_over:
-                self._inflow.forget_if_over(stream)
-        for note in packet.notes:
-            stream_over = self._notes.acknowledged(note)
+                self._input.forget_if_over(stream)
+        for key in packet.control_frames:
+            stream_over = self._control_frames.acknowledged(key)
             if stream_over is not None:
-                self._inflow.forget_if_over(stream_over)
+                self._input.forget_if_over(stream_over)

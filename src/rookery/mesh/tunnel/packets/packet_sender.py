@@ -22,30 +22,30 @@ _BURST_S: Final = 0.002
 class PacketBatch:
     """Packets of one flush, as long as it is not full."""
 
-    __slots__ = ("parcels", "size")
+    __slots__ = ("packets", "size")
 
     def __init__(self) -> None:
-        self.parcels: list[BuiltPacket] = []
+        self.packets: list[BuiltPacket] = []
         self.size = 0
 
     @property
     def is_full(self) -> bool:
-        return self.size >= BATCH_SIZE or len(self.parcels) >= BATCH_PACKETS
+        return self.size >= BATCH_SIZE or len(self.packets) >= BATCH_PACKETS
 
-    def add(self, parcel: BuiltPacket | None) -> None:
-        if parcel is not None:
-            self.parcels.append(parcel)
-            self.size += parcel[3]
+    def add(self, packet: BuiltPacket | None) -> None:
+        if packet is not None:
+            self.packets.append(packet)
+            self.size += packet[3]
 
 
 class PacketSender:
     """One flush after the other."""
 
     __slots__ = (
+        "_builder",
+        "_control_frames",
         "_datagrams",
-        "_notes",
-        "_outflow",
-        "_packer",
+        "_output",
         "_paths",
         "_reinjection",
         "has_more",
@@ -55,19 +55,19 @@ class PacketSender:
     def __init__(
         self,
         paths: TunnelPaths,
-        notes: ControlFrames,
+        control_frames: ControlFrames,
         datagrams: DatagramQueue,
-        outflow: StreamOutput,
-        packer: PacketBuilder,
+        output: StreamOutput,
+        builder: PacketBuilder,
         scheduler: Scheduler,
         reinjection: Reinjection,
     ) -> None:
         self.has_more = False  # the batch was full
         self._paths = paths
-        self._notes = notes
+        self._control_frames = control_frames
         self._datagrams = datagrams
-        self._outflow = outflow
-        self._packer = packer
+        self._output = output
+        self._builder = builder
         self.scheduler = scheduler
         self._reinjection = reinjection
 
@@ -79,38 +79,38 @@ class PacketSender:
             pair = self._datagrams.next_for(usable, now)
             if pair is None:
                 break
-            batch.add(self._packer.datagram(*pair, now))
+            batch.add(self._builder.datagram(*pair, now))
         self._send_streams(usable, batch, now)
-        while self._notes and not batch.is_full:
+        while self._control_frames and not batch.is_full:
             path = self.scheduler.nearest(usable)
             if path is None:
                 break
-            batch.add(self._packer.notes(path, now))
+            batch.add(self._builder.control_frames(path, now))
         self.has_more = batch.is_full
         self._send_rest(usable, batch, now)
-        return batch.parcels
+        return batch.packets
 
     def wake_at(self, now: float) -> float | None:
         """When the pace allows what waits now."""
         usable = self._paths.usable
         if not (
-            self._outflow.is_ready or self._datagrams.waiting or any(path.copies for path in usable)
+            self._output.is_ready or self._datagrams.waiting or any(path.copies for path in usable)
         ):
             return None
         later = [path.paced_at for path in usable if path.has_window]
         return min((at for at in later if at > now), default=None)
 
     def _send_streams(self, usable: list[OutboundPath], batch: PacketBatch, now: float) -> None:
-        outflow = self._outflow
+        output = self._output
         if len(usable) == 1:
             self._send_all(usable[0], batch, now)
             return
         while not batch.is_full:
             path = self._with_copies(usable, now)
             if path is None:
-                if not outflow.is_ready:
+                if not output.is_ready:
                     break
-                path = self.scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
+                path = self.scheduler.choose(usable, output.backlog, output.credit_left, now)
                 if path is None:
                     return
             self._send_burst(path, usable, batch, now)
@@ -128,26 +128,26 @@ class PacketSender:
         if self.scheduler.mode is Mode.AUTO:
             end += int(path.rate * _BURST_S)
         while not batch.is_full:
-            parcel, fresh = self._packer.streams(path, now)
-            batch.add(parcel)
+            packet, fresh = self._builder.streams(path, now)
+            batch.add(packet)
             self._double(path, usable, fresh)
-            if batch.size >= end or not self._outflow.is_ready or not path.has_room(now):
+            if batch.size >= end or not self._output.is_ready or not path.has_room(now):
                 break
 
     def _send_all(self, path: OutboundPath, batch: PacketBatch, now: float) -> None:
         """Where there is no choice."""
         while path.has_room(now) and not batch.is_full:
-            if not path.copies and not self._outflow.is_ready:
+            if not path.copies and not self._output.is_ready:
                 path.delivery.limited(path.in_flight)
                 return
-            batch.add(self._packer.streams(path, now)[0])
+            batch.add(self._builder.streams(path, now)[0])
 
     def _send_lagging(self, idle: OutboundPath, batch: PacketBatch, now: float) -> None:
         if self.scheduler.mode is not Mode.AUTO:
             return
         if self._reinjection.of_lagging(idle, self._paths.out, now):
             while idle.copies and idle.has_room(now) and not batch.is_full:
-                batch.add(self._packer.streams(idle, now)[0])
+                batch.add(self._builder.streams(idle, now)[0])
 
     def _with_copies(self, usable: list[OutboundPath], now: float) -> OutboundPath | None:
         for path in usable:
@@ -176,12 +176,12 @@ class PacketSender:
         """Probes and acknowledgements that found no packet to go with; they never wait."""
         for path in self._paths.out:
             if path.is_probe_due:
-                batch.add(self._packer.notes(path, now))
+                batch.add(self._builder.control_frames(path, now))
         for inbound in self._paths.inbound:
             if inbound.due_at is not None and inbound.due_at <= now:
                 reply = self._paths.reply_to(inbound) or self.scheduler.nearest(usable)
                 if reply is not None:
-                    batch.add(self._packer.acknowledgements(reply, now))
+                    batch.add(self._builder.acknowledgements(reply, now))
 
 
 def _is_tail(segment: Segment) -> bool:

@@ -19,11 +19,11 @@ _GAIN: Final = 0.25  # of the quicker path's round trip: what a copy must win
 class Reinjection:
     """Gives packets back to the streams, and counts why."""
 
-    __slots__ = ("_notes", "_outflow", "from_dead", "from_lagging", "from_silent", "lost")
+    __slots__ = ("_control_frames", "_output", "from_dead", "from_lagging", "from_silent", "lost")
 
-    def __init__(self, notes: ControlFrames, outflow: StreamOutput) -> None:
-        self._notes = notes
-        self._outflow = outflow
+    def __init__(self, control_frames: ControlFrames, output: StreamOutput) -> None:
+        self._control_frames = control_frames
+        self._output = output
         self.lost = self.from_dead = self.from_silent = self.from_lagging = 0  # packets
 
     def look(self, paths: Sequence[OutboundPath], now: float) -> None:
@@ -96,6 +96,6 @@ class Reinjection:
                 continue
             for stream, start, end, fin in packet.segments:
                 stream.sending.lost(start, end, fin=fin)
-                self._outflow.changed(stream)
-            for note in packet.notes:
-                self._notes.add(*note)
+                self._output.changed(stream)
+            for key in packet.control_frames:
+                self._control_frames.add(*key)

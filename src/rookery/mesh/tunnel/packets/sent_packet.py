@@ -10,13 +10,13 @@ class SentPacket:
     """Kept by its path until it is acknowledged or lost."""
 
     __slots__ = (
+        "control_frames",
         "delivered",
         "delivered_at",
         "first_sent_at",
         "is_copied",
         "is_limited",
         "is_moved",
-        "notes",
         "number",
         "segments",
         "sent_at",
@@ -29,13 +29,13 @@ class SentPacket:
         size: int,
         sent_at: float,
         segments: list[Segment],
-        notes: list[ControlFrameKey],
+        control_frames: list[ControlFrameKey],
     ) -> None:
         self.number = number
         self.size = size
         self.sent_at = sent_at
         self.segments = segments
-        self.notes = notes
+        self.control_frames = control_frames
         self.is_copied = False  # once more by another path; still ours to repeat
         self.is_moved = False  # given back to the streams; another path's to repeat
         self.first_sent_at = sent_at

@@ -21,15 +21,19 @@ from rookery.wire.mesh.stream_opening import (
 class StreamCalls:
     """By the numbers of streams; those that are over are no error, except to write to."""
 
-    __slots__ = ("_inflow", "_notes", "_outflow", "_streams")
+    __slots__ = ("_control_frames", "_input", "_output", "_streams")
 
     def __init__(
-        self, streams: StreamTable, inflow: StreamInput, outflow: StreamOutput, notes: ControlFrames
+        self,
+        streams: StreamTable,
+        stream_input: StreamInput,
+        output: StreamOutput,
+        control_frames: ControlFrames,
     ) -> None:
         self._streams = streams
-        self._inflow = inflow
-        self._outflow = outflow
-        self._notes = notes
+        self._input = stream_input
+        self._output = output
+        self._control_frames = control_frames
 
     def open(self, service: str, meta: JsonObject, priority: int, now: float) -> int:
         if len(service.encode()) > SERVICE_SIZE_MAX:
@@ -40,7 +44,7 @@ class StreamCalls:
             raise UsageError(f"what is said of a stream has {META_SIZE_MAX} bytes at most")
         stream = self._streams.open(now)
         stream.priority = priority
-        self._outflow.opened(stream, StreamOpening(service, meta, priority).serialize())
+        self._output.opened(stream, StreamOpening(service, meta, priority).serialize())
         return stream.id
 
     def write(self, number: int, data: Chunk) -> int:
@@ -53,14 +57,14 @@ class StreamCalls:
         if sending.size is not None:
             raise UsageError("the stream is finished")
         # Only bytes are certain never to change.
-        return self._outflow.write(stream, data if type(data) is bytes else bytes(data))
+        return self._output.write(stream, data if type(data) is bytes else bytes(data))
 
     def take(self, number: int, size: int) -> Chunk:
         stream = self._streams.get(number)
         if stream is None or not stream.is_announced:
             return b""
-        data = self._inflow.take(stream, size)
-        self._inflow.forget_if_over(stream)
+        data = self._input.take(stream, size)
+        self._input.forget_if_over(stream)
         return data
 
     def at_end(self, number: int, *, is_closed: bool) -> bool:
@@ -73,7 +77,7 @@ class StreamCalls:
         stream = self._streams.get(number)
         if stream is not None:
             stream.sending.finish()
-            self._outflow.changed(stream)
+            self._output.changed(stream)
 
     def reset(self, number: int, code: int) -> None:
         stream = self._streams.get(number)
@@ -86,10 +90,10 @@ class StreamCalls:
     def stop(self, number: int, code: int) -> None:
         stream = self._streams.get(number)
         if stream is not None:
-            self._inflow.stop(stream, code)
-            self._inflow.forget_if_over(stream)
+            self._input.stop(stream, code)
+            self._input.forget_if_over(stream)
 
     def _give_up(self, stream: Stream, code: int) -> None:
         if stream.sending.code is None and not stream.sending.is_over:
-            self._outflow.give_up(stream, code)
-            self._notes.add(ControlFrameKind.RESET, stream.id)
+            self._output.give_up(stream, code)
+            self._control_frames.add(ControlFrameKind.RESET, stream.id)

@@ -31,10 +31,10 @@ class StreamInput:
     """Streams as the other side moves them on."""
 
     __slots__ = (
+        "_control_frames",
         "_events",
         "_limits",
-        "_notes",
-        "_outflow",
+        "_output",
         "_pieces",
         "_received",
         "_streams",
@@ -45,15 +45,15 @@ class StreamInput:
         self,
         streams: StreamTable,
         window: ReceiveWindow,
-        notes: ControlFrames,
-        outflow: StreamOutput,
+        control_frames: ControlFrames,
+        output: StreamOutput,
         limits: TunnelLimits,
         events: list[Event],
     ) -> None:
         self.window = window
         self._streams = streams
-        self._notes = notes
-        self._outflow = outflow
+        self._control_frames = control_frames
+        self._output = output
         self._limits = limits
         self._events = events
         self._pieces = 0  # out of order, of all streams
@@ -69,7 +69,7 @@ class StreamInput:
         if isinstance(frame, TunnelOpens):
             self._streams.opens_max = max(self._streams.opens_max, frame.maximum)
         elif isinstance(frame, TunnelCredit) and frame.stream == ALL_STREAMS:
-            self._outflow.granted(frame.maximum)
+            self._output.granted(frame.maximum)
         else:
             stream = self._streams.named(frame.stream, now)
             if stream is not None:
@@ -88,7 +88,7 @@ class StreamInput:
             return
         receiving.stop()
         stream.stop_code = code
-        self._notes.add(ControlFrameKind.STOP, stream.id)
+        self._control_frames.add(ControlFrameKind.STOP, stream.id)
         self.consumed(stream)
 
     def consumed(self, stream: Stream) -> None:
@@ -97,9 +97,9 @@ class StreamInput:
         self.window.consumed += stream.receiving.read_to - window.consumed
         window.consumed = stream.receiving.read_to
         if window.is_due():
-            self._notes.add(ControlFrameKind.CREDIT, stream.id)
+            self._control_frames.add(ControlFrameKind.CREDIT, stream.id)
         if self.window.is_due(self.held):
-            self._notes.add(ControlFrameKind.CREDIT)
+            self._control_frames.add(ControlFrameKind.CREDIT)
 
     def forget_if_over(self, stream: Stream) -> None:
         if (
@@ -107,13 +107,13 @@ class StreamInput:
             and self._streams.get(stream.id) is stream
             and self._streams.forget(stream)
         ):
-            self._notes.add(ControlFrameKind.OPENS)
+            self._control_frames.add(ControlFrameKind.OPENS)
 
     def _about(self, stream: Stream, frame: TunnelCredit | TunnelReset | TunnelStop) -> None:
         match frame:
             case TunnelCredit():
                 stream.sending.credit = max(stream.sending.credit, frame.maximum)
-                self._outflow.changed(stream)
+                self._output.changed(stream)
             case TunnelReset():
                 self._reset(stream, frame)
             case TunnelStop():
@@ -159,7 +159,7 @@ class StreamInput:
             raise ProtocolError("more of all streams than was granted")
         self._received += grown
         if self.window.is_due(self.held):
-            self._notes.add(ControlFrameKind.CREDIT)
+            self._control_frames.add(ControlFrameKind.CREDIT)
 
     def _read_opening(self, stream: Stream) -> None:
         """The first bytes are not for the program; it hears of the stream once they are there."""
@@ -198,8 +198,8 @@ class StreamInput:
     def _stopped(self, stream: Stream, code: int) -> None:
         sending = stream.sending
         if sending.code is None and not sending.is_over:
-            self._outflow.give_up(stream, code)
-            self._notes.add(ControlFrameKind.RESET, stream.id)
+            self._output.give_up(stream, code)
+            self._control_frames.add(ControlFrameKind.RESET, stream.id)
             if stream.is_announced:
                 self._events.append(StreamStopped(stream.id, code))
 

@@ -78,8 +78,8 @@ class StreamOutput:
         "_backlogs_max",
         "_blocked",
         "_held_max",
+        "_round_robin",
         "_spent",
-        "_turns",
         "_waiting",
         "_window_max",
         "credit",
@@ -95,13 +95,13 @@ class StreamOutput:
         self._window_max = limits.window_max
         self._held_max = limits.window_max + limits.backlog_max
         self._spent = 0
-        self._turns = StreamRoundRobin()
+        self._round_robin = StreamRoundRobin()
         self._blocked: dict[int, Stream] = {}  # wait for the tunnel's credit
         self._waiting: dict[int, Stream] = {}  # whose programs wait for room
 
     @property
     def is_ready(self) -> bool:
-        return len(self._turns) > 0
+        return len(self._round_robin) > 0
 
     @property
     def backlog(self) -> float:
@@ -112,7 +112,7 @@ class StreamOutput:
     def credit_left(self) -> int:
         """How much may be sent before somebody has read; of the stream whose turn it is."""
         left = self.credit - self._spent
-        stream = self._turns.first
+        stream = self._round_robin.first
         if stream is None:
             return left
         return min(left, stream.sending.credit - stream.sending.sent)
@@ -142,7 +142,7 @@ class StreamOutput:
             if not stream.sending.has_lost:
                 return
             del self._blocked[stream.id]  # what is repeated needs no credit
-        self._turns.add(stream)
+        self._round_robin.add(stream)
 
     def granted(self, maximum: int) -> None:
         """The tunnel's credit grew."""
@@ -177,17 +177,17 @@ class StreamOutput:
 
     def fill(self, room: int, parts: Parts, segments: list[Segment]) -> int:
         """Bytes for one packet; how much of the room they take."""
-        turns, free = self._turns, room
+        round_robin, free = self._round_robin, room
         while free > DATA_HEADER_SIZE:
-            stream = turns.first
+            stream = round_robin.first
             if stream is None:
                 break
             sending = stream.sending
             before = sending.sent
-            size = min(free - DATA_HEADER_SIZE, turns.allowance(stream))
+            size = min(free - DATA_HEADER_SIZE, round_robin.allowance(stream))
             part = sending.next_part(size, self.credit - self._spent)
             if part is None:
-                turns.drop_first()
+                round_robin.drop_first()
                 if sending.is_ready:
                     self._blocked[stream.id] = stream
                 continue
@@ -200,5 +200,5 @@ class StreamOutput:
             segments.append((stream, start, end, fin))
             used = end - start + DATA_HEADER_SIZE
             free -= used
-            turns.spent(stream, used)
+            round_robin.spent(stream, used)
         return room - free
