@@ -26,7 +26,7 @@ from tests.web.world import HASHNAME, SETTINGS, World, world
 
 ALERTS = AlertSettings(
     grace_s=60,
-    watch=AlertTrackerLimits(raise_after_s=15, clear_after_s=30),
+    tracker=AlertTrackerLimits(raise_after_s=15, clear_after_s=30),
     retry_s=5,
     attempts_max=3,
     try_s=10,
@@ -51,10 +51,10 @@ class Watched:
         made.url = "http://hub.test"
         return made
 
-    async def look(self, seconds: float = 0, *, steps: int = 1) -> list[Alert]:
+    async def check(self, seconds: float = 0, *, steps: int = 1) -> list[Alert]:
         for _ in range(steps):
             self.passed_s += seconds / steps
-            await self.alerting.look()
+            await self.alerting.check()
         return await self.site.alerts.open()
 
     async def device(self, number: int, address: str = "192.0.2.9:1", peer: str = "") -> bytes:
@@ -85,7 +85,7 @@ async def watched_world(
 ) -> AsyncIterator[Watched]:
     async with world(folder, template) as made:
         watched = Watched(made, settings)
-        await watched.look()  # from now on the grace runs
+        await watched.check()  # from now on the grace runs
         watched.passed_s += 60
         yield watched
         watched.site.close()
@@ -104,20 +104,20 @@ def titles(alerts: list[Alert]) -> list[str]:
 
 async def test_a_device_that_falls_silent_and_comes_back(watched: Watched) -> None:
     mac = await watched.device(1)
-    assert await watched.look() == []
+    assert await watched.check() == []
     await watched.silence(mac)
-    assert await watched.look(5) == []
-    assert titles(await watched.look(15)) == ["device 1 is silent"]
-    assert len(await watched.look(600, steps=20)) == 1
+    assert await watched.check(5) == []
+    assert titles(await watched.check(15)) == ["device 1 is silent"]
+    assert len(await watched.check(600, steps=20)) == 1
     await watched.silence(mac, is_silent=False)
-    assert len(await watched.look(5)) == 1
-    assert await watched.look(30) == []
+    assert len(await watched.check(5)) == 1
+    assert await watched.check(30) == []
     assert (await watched.site.alerts.get(1)) is not None
 
 
 async def test_a_device_of_nobodys_is_nobodys_worry(watched: Watched) -> None:
     await watched.made.hub.report(ago_s=1000)
-    assert await watched.look(100, steps=10) == []
+    assert await watched.check(100, steps=10) == []
 
 
 async def test_a_hub_that_has_just_started_waits_for_everybody_to_report(
@@ -127,9 +127,9 @@ async def test_a_hub_that_has_just_started_waits_for_everybody_to_report(
     await watched.silence(mac)
     fresh = watched.alerting = watched.another(ALERTS)
     for _ in range(5):
-        assert await watched.look(10) == []
-    assert await watched.look(20) == []
-    assert len(await watched.look(20)) == 1
+        assert await watched.check(10) == []
+    assert await watched.check(20) == []
+    assert len(await watched.check(20)) == 1
     assert fresh.is_ours
 
 
@@ -139,12 +139,12 @@ async def test_those_of_one_site_are_one_incident_into_which_the_first_goes(
     macs = [await watched.device(number, f"192.0.2.{number}:1") for number in (1, 2, 3)]
     await watched.device(4, "[2001:db8::1]:7")
     await watched.silence(macs[0])
-    await watched.look(5)
-    assert titles(await watched.look(20)) == ["device 1 is silent"]
+    await watched.check(5)
+    assert titles(await watched.check(20)) == ["device 1 is silent"]
     for mac in macs[1:]:
         await watched.silence(mac)
-    await watched.look(5)
-    (group,) = await watched.look(20)
+    await watched.check(5)
+    (group,) = await watched.check(20)
     assert group.title == "3 devices are silent: site 192.0.2.0/24"
     assert len(group.detail.entities) == 3
     first = await watched.site.alerts.get(1)
@@ -156,8 +156,8 @@ async def test_those_behind_one_node_name_it(watched: Watched) -> None:
     for number in (1, 2, 3):
         mac = await watched.device(number, f"198.51.{number}.1:1", peer="n" * 52)
         await watched.silence(mac)
-    await watched.look(5)
-    (group,) = await watched.look(20)
+    await watched.check(5)
+    (group,) = await watched.check(20)
     assert group.detail.cause == f"node {'n' * 52}"
 
 
@@ -168,9 +168,9 @@ async def test_servers_that_are_silent_full_or_long_gone(watched: Watched) -> No
 
     hub = watched.made.hub
     hub.loads = [server("a", 10, 0), server("b", 0, 100), server("c", 0, 8 * 86_400)]
-    await watched.look(1)
+    await watched.check(1)
     hub.loads = [server("a", 10, 0), server("b", 0, 100), server("c", 0, 8 * 86_400)]
-    found = await watched.look(16)
+    found = await watched.check(16)
     assert {alert.key for alert in found} == {"server full a", "server silent b"}
 
 
@@ -179,20 +179,20 @@ async def test_what_honest_devices_do_not_do_is_told_at_once(watched: Watched) -
         return AuditRow(at=watched.wall(), who="02:fc", what=what, address="192.0.2.1:9")
 
     await watched.site.audit.add(event("security.clone"), event("securityish.clone"))
-    (alert,) = await watched.look(1)
+    (alert,) = await watched.check(1)
     assert (alert.key, alert.severity) == ("security clone", "critical")
-    await watched.look(601)
-    assert await watched.look(31) == []
+    await watched.check(601)
+    assert await watched.check(31) == []
 
 
 async def test_the_hubs_own_spool(watched: Watched) -> None:
     hub = watched.made.hub
     hub.waiting = HubBacklog(0, 9_000_000_000, is_full=True, unsaved_entries=0)
-    (alert,) = await watched.look(1)
+    (alert,) = await watched.check(1)
     assert (alert.kind, alert.severity) == ("spool_full", "critical")
     hub.waiting = HubBacklog(0, 9_000_000_000, is_full=False, unsaved_entries=0)
-    await watched.look(1)
-    found = await watched.look(31)
+    await watched.check(1)
+    found = await watched.check(31)
     assert [alert.kind for alert in found] == ["spool_behind"]
 
 
@@ -201,14 +201,14 @@ async def test_what_does_not_answer_ends_no_alert(
 ) -> None:
     mac = await watched.device(1)
     await watched.silence(mac)
-    await watched.look(1)
-    assert len(await watched.look(15)) == 1
+    await watched.check(1)
+    assert len(await watched.check(15)) == 1
 
     async def away(_: object) -> list[FleetEntry | None]:
         raise UnreachableError("the hot store is away")
 
     monkeypatch.setattr(watched.made.hub.hot, "entries", away)
-    assert len(await watched.look(300, steps=5)) == 1
+    assert len(await watched.check(300, steps=5)) == 1
 
 
 async def test_of_two_hubs_one_looks_and_the_other_takes_over_without_a_duplicate(
@@ -216,36 +216,36 @@ async def test_of_two_hubs_one_looks_and_the_other_takes_over_without_a_duplicat
 ) -> None:
     mac = await watched.device(1)
     await watched.silence(mac)
-    await watched.look()
+    await watched.check()
     first, second = watched.alerting, watched.another(ALERTS)
     monkeypatch.setattr("rookery.web.alerts.alerting.spool_name", lambda _: "another hub")
-    await second.look()
+    await second.check()
     assert (first.is_ours, second.is_ours) == (True, False)
     watched.passed_s += 15
-    await first.look()
-    await second.look()
+    await first.check()
+    await second.check()
     assert len(await watched.site.alerts.open()) == 1
     for _ in range(20):  # the first one is no more
         watched.passed_s += 10
-        await second.look()
+        await second.check()
     assert second.is_ours
     assert len(await watched.site.alerts.open()) == 1
-    await first.look()
+    await first.check()
     assert not first.is_ours
     await watched.silence(mac, is_silent=False)
-    await second.look()
+    await second.check()
     watched.passed_s += 30
-    await second.look()
+    await second.check()
     assert await watched.site.alerts.open() == []
 
 
 async def test_a_clock_that_is_set_neither_raises_nor_ends_anything(watched: Watched) -> None:
     mac = await watched.device(1)
     await watched.silence(mac)
-    await watched.look(1)
+    await watched.check(1)
     watched._started_at += 3600
-    assert await watched.look(1) == []
-    assert len(await watched.look(16)) == 1
+    assert await watched.check(1) == []
+    assert len(await watched.check(16)) == 1
 
 
 class Told:
@@ -277,8 +277,8 @@ async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template
     async with telling_world(tmp_path, template) as (watched, told):
         mac = await watched.device(1)
         await watched.silence(mac)
-        await watched.look(1)
-        (alert,) = await watched.look(15)
+        await watched.check(1)
+        (alert,) = await watched.check(15)
         assert await watched.alerting.send_due() == 1
         assert await watched.alerting.send_due() == 0  # not yet again
         watched.passed_s += 5
@@ -294,8 +294,8 @@ async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template
         events = [each.what for each in await watched.site.alerts.events(alert.id)]
         assert events == ["raised", "told"]
         await watched.silence(mac, is_silent=False)
-        await watched.look(1)
-        await watched.look(31)
+        await watched.check(1)
+        await watched.check(31)
         await watched.alerting.send_due()
         assert told.events[3:] == ["resolved"]
 
@@ -307,8 +307,8 @@ async def test_one_that_is_never_there_is_given_up_and_the_alert_says_so(
         told._receiver.statuses = [500]
         mac = await watched.device(1)
         await watched.silence(mac)
-        await watched.look(1)
-        (alert,) = await watched.look(15)
+        await watched.check(1)
+        (alert,) = await watched.check(15)
         for _ in range(6):
             await watched.alerting.send_due()
             watched.passed_s += 60
@@ -323,21 +323,21 @@ async def test_a_muted_one_is_told_when_that_is_over(tmp_path: Path, template: P
         told._receiver.statuses = [204]
         mac = await watched.device(1)
         await watched.silence(mac)
-        await watched.look(1)
-        (alert,) = await watched.look(15)
+        await watched.check(1)
+        (alert,) = await watched.check(15)
         await watched.alerting.send_due()
         now = watched.wall()
         await watched.site.alerts.mute(alert.id, "alice", now + 3600, now=now)
         await watched.silence(mac, is_silent=False)
-        await watched.look(1)
-        assert await watched.look(31) == []
+        await watched.check(1)
+        assert await watched.check(31) == []
         await watched.silence(mac)
-        await watched.look(1)
-        (again,) = await watched.look(16)
+        await watched.check(1)
+        (again,) = await watched.check(16)
         assert again.is_muted(watched.wall())
         await watched.alerting.send_due()
         assert told.events == ["raised"]
-        await watched.look(3600)
+        await watched.check(3600)
         await watched.alerting.send_due()
         assert told.events == ["raised", "reminder"]
 
@@ -350,7 +350,7 @@ async def test_nobody_is_told_of_what_is_less_grave_than_asked_for(
         settings = msgspec.structs.replace(ALERTS, webhooks=(hook,), least="critical")
         async with watched_world(tmp_path, template, settings) as watched:
             await watched.silence(await watched.device(1))
-            await watched.look(1)
-            assert len(await watched.look(15)) == 1
+            await watched.check(1)
+            assert len(await watched.check(15)) == 1
             assert await watched.alerting.send_due() == 0
     assert receiver.posted == []

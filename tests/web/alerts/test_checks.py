@@ -76,16 +76,16 @@ def found(conditions: list[AlertCondition]) -> dict[str, AlertCondition]:
 async def test_the_mesh_beside_the_hub(hubworld: World) -> None:
     mesh = hubworld.site.mesh = StagedMesh(CY)
     ours = looks(hubworld)
-    look = await ours.fleet((), 0)
-    by_key = found(look.conditions)
+    result = await ours.fleet((), 0)
+    by_key = found(result.conditions)
     assert by_key[f"member gone {CY}"].title == "The mesh has lost node-c"
     assert by_key[f"link lossy {ADA} {BOB}"].note == "30% lost"
     assert len(by_key) == 2
     mesh.is_away = True
     blind = await ours.fleet((), 1)
     assert blind.conditions == []
-    assert "member_gone" not in blind.looked_at
-    assert "member_gone" in look.looked_at
+    assert "member_gone" not in blind.checked
+    assert "member_gone" in result.checked
 
 
 @asynccontextmanager
@@ -117,8 +117,8 @@ async def with_insights(folder: Path, template: Path) -> AsyncIterator[World]:
 
 async def test_what_the_lake_says_goes_on(tmp_path: Path, template: Path) -> None:
     async with with_insights(tmp_path, template) as made:
-        look = await looks(made).fleet((), 0)
-        by_key = found(look.conditions)
+        result = await looks(made).fleet((), 0)
+        by_key = found(result.conditions)
         assert set(by_key) == {
             "insight 2026-03-02 c0ffee",
             f"insight rtt {REALM}/{BOB}/{ADA}",
@@ -136,7 +136,7 @@ async def test_what_the_lake_says_goes_on(tmp_path: Path, template: Path) -> Non
         unusual = by_key[f"insight rtt {REALM}/{BOB}/{ADA}"]
         assert unusual.note == "95 ms where 20 ms is usual"
         assert unusual.entities == (f"link {ADA} {BOB}",)
-        assert {"insight", "lake_stale"} <= look.looked_at
+        assert {"insight", "lake_stale"} <= result.checked
 
 
 async def test_a_lake_that_had_nothing_new_and_one_that_is_asked_now_and_then(
@@ -158,6 +158,6 @@ async def test_a_lake_that_cannot_be_read_was_not_looked_at(
 ) -> None:
     monkeypatch.setattr("rookery.web.insights.lake_reader._NEEDED", ("no_such_package",))
     async with world(tmp_path, template, with_lake(tmp_path / "lake")) as made:
-        look = await looks(made).fleet((), 0)
-        assert not {"insight", "lake_stale"} & look.looked_at
-        assert msgspec.structs.astuple(look)[0] == []
+        result = await looks(made).fleet((), 0)
+        assert not {"insight", "lake_stale"} & result.checked
+        assert msgspec.structs.astuple(result)[0] == []

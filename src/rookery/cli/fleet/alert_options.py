@@ -98,7 +98,7 @@ class AlertOptions:
             mailbox=self._mailbox(environment),
             least=self.least,
             every_s=max(1.0, min(5.0, self.after_s / 3)),
-            watch=AlertTrackerLimits(raise_after_s=self.after_s, clear_after_s=2 * self.after_s),
+            tracker=AlertTrackerLimits(raise_after_s=self.after_s, clear_after_s=2 * self.after_s),
         )
 
     def _webhooks(self, environment: Mapping[str, str]) -> "tuple[Webhook, ...]":

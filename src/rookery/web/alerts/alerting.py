@@ -27,7 +27,7 @@ from rookery.web.alerts.settings import AlertSettings
 from rookery.web.alerts.sources import AlertSources
 
 FLEET = "fleet"
-TELL_S = 1.0
+SEND_S = 1.0
 RELEASE_S = 1.0  # when the hub is stopped; whoever comes next waits for the lease instead
 STEP_S = 2.0  # apart, between two looks: one of the clocks was set
 
@@ -43,8 +43,8 @@ class _AlertScope:
         self.name = name
         self.lease = f"alerts {name}"
         self.holder = holder
-        self.keeping = AlertWriter(site.hub.database, name, holder, outlets)
-        self.watch: AlertTracker | None = None  # None: the lease is not ours, as far as we know
+        self.writer = AlertWriter(site.hub.database, name, holder, outlets)
+        self.tracker: AlertTracker | None = None  # None: the lease is not ours, as far as we know
 
 
 class Alerting:
@@ -70,33 +70,33 @@ class Alerting:
         """Until cancelled; a store that does not answer is tried again."""
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(_forever(self._look_and_sample, self._settings.every_s))
-                group.create_task(_forever(self.send_due, TELL_S))
+                group.create_task(_forever(self._check_and_sample, self._settings.every_s))
+                group.create_task(_forever(self.send_due, SEND_S))
         finally:
             await self._release()
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Check once what is this hub's to check."""
         offset_s = self._site.wall() - self._clock()
         if self._offset_s is not None and abs(offset_s - self._offset_s) > STEP_S:
             for scope, _ in self._scopes:
-                scope.watch = None  # how long something lasted is not known any more
+                scope.tracker = None  # how long something lasted is not known any more
         self._offset_s = offset_s
-        for scope, look_at in self._opened():
+        for scope, run_checks in self._opened():
             try:
-                await self._look(scope, look_at)
+                await self._check(scope, run_checks)
             except IntegrityError:  # another hub had the lease for a moment
-                scope.watch = None
+                scope.tracker = None
 
     async def send_due(self) -> int:
         """Send due notifications if this hub holds the lease; returns their number."""
         fleet, _ = self._opened()[0]
-        return 0 if fleet.watch is None else await self.sender.send_due(self._site.wall())
+        return 0 if fleet.tracker is None else await self.sender.send_due(self._site.wall())
 
     @property
     def is_ours(self) -> bool:
         """True if this hub checks the fleet."""
-        return bool(self._scopes) and self._scopes[0][0].watch is not None
+        return bool(self._scopes) and self._scopes[0][0].tracker is not None
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Alerting:
         """Created on first use, when the hub's folder and address are known."""
         if not self._scopes:
             name = spool_name(self._site.hub.settings.data)
-            looks = AlertChecks(self._site, self._settings, name)
+            checks = AlertChecks(self._site, self._settings, name)
             outlets = AlertChannels(
                 channels=self._settings.channels,
                 least=self._settings.least,
@@ -116,36 +116,36 @@ class Alerting:
             )
 
             async def at_fleet(open_keys: Collection[str]) -> AlertCheckResult:
-                return await looks.fleet(open_keys, self._clock())
+                return await checks.fleet(open_keys, self._clock())
 
             self._scopes = [
                 (_AlertScope(FLEET, name, self._site, outlets), at_fleet),
-                (_AlertScope(name, name, self._site, outlets), looks.local),
+                (_AlertScope(name, name, self._site, outlets), checks.local),
             ]
         return self._scopes
 
-    async def _look(self, scope: _AlertScope, look_at: RunChecks) -> None:
-        if scope.watch is None:
+    async def _check(self, scope: _AlertScope, run_checks: RunChecks) -> None:
+        if scope.tracker is None:
             now = self._site.wall()
             held = self._leases.hold(scope.lease, scope.holder, now=now, seconds=LEASE_S)
             if not await held:
                 return
             opened = [each.condition for each in await self._alerts.open(scope.name)]
-            scope.watch = AlertTracker(self._settings.watch, opened)
-        found = await look_at(scope.watch.open_keys)
+            scope.tracker = AlertTracker(self._settings.tracker, opened)
+        result = await run_checks(scope.tracker.open_keys)
         now = self._site.wall()
-        transitions = scope.watch.handle(found.conditions, now, found.looked_at)
+        transitions = scope.tracker.handle(result.conditions, now, result.checked)
         try:
-            is_kept = await scope.keeping.apply(transitions, now=now)
+            is_kept = await scope.writer.apply(transitions, now=now)
         except BaseException:
-            scope.watch = None  # it is ahead of what is kept
+            scope.tracker = None  # it is ahead of what is kept
             raise
         if not is_kept:
-            scope.watch = None
+            scope.tracker = None
 
-    async def _look_and_sample(self) -> None:
+    async def _check_and_sample(self) -> None:
         self._site.report_rates.sample(self._clock())
-        await self.look()
+        await self.check()
 
     async def _release(self) -> None:
         """Give the lease back, so that another hub need not wait until it expires."""
@@ -155,7 +155,7 @@ class Alerting:
 
     async def _release_all(self) -> None:
         for scope, _ in self._scopes:
-            if scope.watch is not None:
+            if scope.tracker is not None:
                 await self._leases.release(scope.lease, scope.holder)
 
 
@@ -167,5 +167,5 @@ async def _forever(work: Callable[[], Awaitable[object]], pause_s: float) -> Non
         except RookeryError as error:
             _log.warning("alerts wait: %s", error)
         except Exception:
-            _log.exception("looking for alerts broke; it goes on")
+            _log.exception("checking for alerts failed; it goes on")
         await asyncio.sleep(pause_s)

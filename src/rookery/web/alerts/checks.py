@@ -50,7 +50,7 @@ class AlertCheckResult(msgspec.Struct):
     """Conditions that hold, and the kinds that were checked."""
 
     conditions: list[AlertCondition] = []
-    looked_at: set[AlertKind] = set()
+    checked: set[AlertKind] = set()
 
 
 class AlertChecks:
@@ -63,13 +63,13 @@ class AlertChecks:
         self._started_at: float | None = None
         self._roster: list[Device] = []
         self._roster_at = float("-inf")
-        self._lake_look = AlertCheckResult()
+        self._lake_result = AlertCheckResult()
         self._lake_at = float("-inf")
         self._names: dict[str, str] = {}
 
     async def fleet(self, open_keys: Collection[str], now: float) -> AlertCheckResult:
         """Conditions that any hub of the database would find; `now` is monotonic."""
-        look = AlertCheckResult()
+        result = AlertCheckResult()
         if self._started_at is None:
             self._started_at = now
         parts: list[tuple[tuple[AlertKind, ...], Callable[[], Awaitable[list[AlertCondition]]]]] = [
@@ -81,12 +81,12 @@ class AlertChecks:
             parts.append((SERVERS, lambda: self._servers(open_keys)))
         for kinds, part in parts:
             with suppress(RookeryError, TimeoutError):
-                look.conditions += await part()
-                look.looked_at.update(kinds)
+                result.conditions += await part()
+                result.checked.update(kinds)
         lake = await self._lake(now)
-        look.conditions += lake.conditions
-        look.looked_at |= lake.looked_at
-        return look
+        result.conditions += lake.conditions
+        result.checked |= lake.checked
+        return result
 
     async def local(self, open_keys: Collection[str]) -> AlertCheckResult:
         """Conditions of this hub alone: its spool."""
@@ -194,19 +194,19 @@ class AlertChecks:
     async def _lake(self, now: float) -> AlertCheckResult:
         """Conditions in the lake, read less often: it changes by the minute and is slow."""
         if self._site.lake is None or now - self._lake_at < self._settings.lake_s:
-            return self._lake_look
-        self._lake_at, look = now, AlertCheckResult()
+            return self._lake_result
+        self._lake_at, result = now, AlertCheckResult()
         with suppress(RookeryError, TimeoutError):
             tables = await self._site.lake.freshness()
             newest = max((each.changed_at for each in tables.values()), default=None)
             age_s = None if newest is None else self._site.wall() - newest
-            look.conditions += rules.lake(age_s, self._settings.lake_stale_s)
-            look.looked_at.add("lake_stale")
+            result.conditions += rules.lake(age_s, self._settings.lake_stale_s)
+            result.checked.add("lake_stale")
         with suppress(RookeryError, TimeoutError):
-            look.conditions += await insight_conditions(self._site.lake, self._site.wall())
-            look.looked_at.add("insight")
-        self._lake_look = look
-        return look
+            result.conditions += await insight_conditions(self._site.lake, self._site.wall())
+            result.checked.add("insight")
+        self._lake_result = result
+        return result
 
 
 def _worse(one: float | None, other: float | None) -> float | None:

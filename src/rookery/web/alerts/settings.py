@@ -50,7 +50,7 @@ class AlertSettings(msgspec.Struct, frozen=True, kw_only=True):
     lake_s: float = 60.0  # between two looks at the lake
     lake_stale_s: float = 3600.0
     grace_s: float | None = None  # after the start, in which silence counts for nothing
-    watch: AlertTrackerLimits = AlertTrackerLimits()
+    tracker: AlertTrackerLimits = AlertTrackerLimits()
     try_s: float = 10.0  # for one attempt to tell
     retry_s: float = 5.0  # until the next one, then twice as long each time
     retry_s_max: float = 3600.0
