@@ -3,7 +3,7 @@
     async with tower.subscribe(broker, "rooms/+/light", qos=1) as messages:
         async for message in messages: …
 
-Subscriptions are said again every two seconds, so a broker that restarts finds them again.
+Subscriptions are repeated every two seconds, so that they outlive a restart of the broker.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ Service = Callable[[bytes], Awaitable[bytes]]
 class Subscription:
     """The messages of one theme or pattern; made by `CrowClient.subscribe`.
 
-    The newest are kept while nobody reads; `missed` says how many older ones were not.
+    The newest are kept until they are read; `missed` counts older ones that were dropped.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Subscription:
         self._inbox: CrowInbox[Consume] = CrowInbox(self._full, 0)
 
     async def __aenter__(self) -> Self:
-        """Subscribed as far as the broker's tower; UnreachableError when that does not answer."""
+        """Return once the broker's tower has it; UnreachableError when that does not answer."""
         await self._client.begin(self)
         return self
 
@@ -82,7 +82,7 @@ class Subscription:
 
 
 class CrowClient:
-    """Everything that a tower has to do with one broker; made by `CrowTower.client`."""
+    """A tower's subscriptions and requests at one broker; made by `CrowTower.client`."""
 
     def __init__(self, tower: "CrowTower", broker: bytes) -> None:
         self._tower = tower
@@ -91,18 +91,20 @@ class CrowClient:
         self._node = PubSubClientNode(tower.nodes, broker, self)
         self._subscriptions: dict[bytes, list[Subscription]] = {}
         self._pending: dict[bytes, asyncio.Future[bytes]] = {}  # by reply theme
-        self.on_refused: Callable[[], object] | None = None  # told when there is no broker
+        self.on_refused: Callable[[], object] | None = (
+            None  # called when there is no broker at the address
+        )
 
     def subscribe(
         self, theme: str | bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS, latest: int = 0
     ) -> Subscription:
-        """`async with` it; `latest` asks for that many messages from before, newest first."""
+        """Use it with `async with`; `latest` requests as many retained messages, newest first."""
         return Subscription(self, _name(theme), DeliveryOptions(qos, ackquant_ms), latest)
 
     async def publish(
         self, theme: str | bytes, data: bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS
     ) -> MessageOutcome:
-        """Publish; how far the message came on its way to the broker."""
+        """Publish; the outcome says if the message reached the broker."""
         if qos:
             await self._tower.outcomes.wait_for_room(self._broker)
         terms = DeliveryOptions(qos, ackquant_ms)
@@ -118,7 +120,7 @@ class CrowClient:
         qos: int = QOS,
         ackquant_ms: int = ACKQUANT_MS,
     ) -> bytes:
-        """Ask whoever serves this theme; the answer, or UnreachableError."""
+        """Send a query to the service of this theme; its answer, or UnreachableError."""
         tower, terms = self._tower, DeliveryOptions(qos, ackquant_ms)
         if qos:
             await tower.outcomes.wait_for_room(self._broker)
@@ -146,16 +148,16 @@ class CrowClient:
         qos: int = QOS,
         ackquant_ms: int = ACKQUANT_MS,
     ) -> None:
-        """Answer what is asked of this theme with what `service(data)` returns, until cancelled."""
+        """Answer queries to this theme with what `service(data)` returns, until cancelled."""
         async with self.subscribe(theme, qos=qos, ackquant_ms=ackquant_ms) as questions:
             await self.answer(questions, service)
 
     async def answer(self, questions: Subscription, service: Service) -> None:
-        """As `serve`, for whoever has subscribed already."""
+        """As `serve`, for a subscription that exists already."""
         async for question in questions:
             try:
                 query = PubSubQuery.parse(question.data)
-            except DecodeError:  # published, not asked
+            except DecodeError:  # a publication, not a query
                 continue
             data = await service(query.data)
             if questions.terms.qos:
@@ -204,7 +206,7 @@ class CrowClient:
         if outcome.status is DeliveryStatus.UNDELIVERED:
             raise UnreachableError(f"the broker does not answer: {outcome.reason}")
 
-    # --- what the core tells ---
+    # --- callbacks of the core ---
 
     def consumed(self, message: Consume, subscriptions: list[bytes]) -> None:
         for theme in subscriptions:

@@ -4,7 +4,7 @@
       ▲                                             │
       └───────────────── transmissions ─────────────┘
 
-It carries packets, time and orders back and forth and decides nothing itself.
+It carries packets, time and requests back and forth; the core decides.
 """
 
 import os
@@ -58,7 +58,7 @@ class CrowTower:
         clock: Callable[[], float] = time.monotonic,
         random: RandomBytes = os.urandom,
     ) -> None:
-        """`forwards` lets packets of others pass through; `clock` counts seconds."""
+        """`forwards`: relay packets between other towers; `clock` counts seconds."""
         self.now = clock
         self._core = Tower(random=random, limits=limits, forwards=forwards)
         self.nodes = Nodes(self._core, node_limits)
@@ -78,7 +78,7 @@ class CrowTower:
 
     @property
     def dropped(self) -> Mapping[str, int]:
-        """Packets not carried so far, by reason; gates count what they drop themselves."""
+        """Dropped packets by reason, without those that gates drop and count themselves."""
         return MappingProxyType(self._core.dropped)
 
     @property
@@ -96,9 +96,9 @@ class CrowTower:
         qos: int = 0,
         ackquant_ms: int = 200,
     ) -> MessageOutcome:
-        """Send a packet of any kind but 3; how far it came, once that is known.
+        """Send a packet of any kind but 3, and return its outcome once that is known.
 
-        Waits for room when too many are under way to that address.
+        Waits for room when too many packets to that address are in flight.
         """
         route = route_of(address)
         if qos and not self.outcomes.has_room(route):
@@ -145,12 +145,12 @@ class CrowTower:
     async def connect(
         self, address: bytes | str, node: int, *, qos: int = 1, ackquant_ms: int = 200
     ) -> CrowChannel:
-        """A channel to whoever accepts at that node; UnreachableError when nobody does."""
+        """A channel to a node that accepts them; UnreachableError otherwise."""
         route = route_of(address)
         return await self._channels.connect(route, node, qos=qos, ackquant_ms=ackquant_ms)
 
     def accept(self, node: int | None, handler: ChannelHandler) -> int:
-        """Have `handler(channel)` run for every channel asked for at this node; the node's id."""
+        """Run `handler(channel)` for every channel that is opened to this node; returns its id."""
         return self._channels.accept(node, handler)
 
     async def request(
@@ -163,7 +163,7 @@ class CrowTower:
         qos: int = 2,
         ackquant_ms: int = 50,
     ) -> bytes:
-        """Ask a node there; its reply, or UnreachableError."""
+        """Send a request to a node; its reply, or UnreachableError."""
         route = route_of(address)
         return await self._queries.ask(
             route, node, data, timeout_s=timeout_s, qos=qos, ackquant_ms=ackquant_ms
@@ -172,7 +172,7 @@ class CrowTower:
     # --- publish and subscribe ---
 
     def client(self, broker: bytes | str) -> CrowClient:
-        """What there is to do with the broker at this address."""
+        """The client of the broker at this address."""
         route = route_of(broker)
         if route not in self._clients:
             self._clients[route] = CrowClient(self, route)
@@ -200,7 +200,7 @@ class CrowTower:
         qos: int = 1,
         ackquant_ms: int = 200,
     ) -> MessageOutcome:
-        """Publish; how far the message came on its way to the broker."""
+        """Publish; the outcome says if the message reached the broker."""
         return await self.client(broker).publish(theme, data, qos=qos, ackquant_ms=ackquant_ms)
 
     def forget_node(self, node: CrowNode) -> None:
@@ -219,7 +219,7 @@ class CrowTower:
         self._guard(gate)
 
     def serve_strangers(self) -> None:
-        """From now on whoever asks may get more than it sent, if it is where it seems to be."""
+        """Answer unknown peers with more than they sent, once their UDP address is validated."""
         self._serves_strangers = True
         for gate in self._gates.values():
             self._guard(gate)
@@ -240,17 +240,17 @@ class CrowTower:
         self._pump.run()
 
     def _is_unwelcome(self, packet: CrowPacket, return_hop: bytes) -> bool:
-        """Whether it is for a reader that does not keep up; not to be acknowledged then."""
+        """True if it is for an inbox that is full; it must not be acknowledged then."""
         if packet.is_ack or packet.stage + len(return_hop) < len(packet.address):
             return False
         # A node packet names the node it is for in its third and fourth byte.
         inbox = int.from_bytes(packet.data[2:4], "little") if packet.type == NODE else _RAW
         return inbox in self._full
 
-    # --- life ---
+    # --- closing ---
 
     async def close(self) -> None:
-        """End every task and channel, tell whoever waits, close every gate."""
+        """End every task and channel, resolve waiting tasks, close every gate."""
         if self._is_closed:
             return
         await self._channels.close()
@@ -285,11 +285,11 @@ class CrowTower:
         self._pump.run()
 
     def add_handler(self, handler: NoticeHandler) -> None:
-        """Have `handler(notice, now)` see first what the core tells; True takes it away."""
+        """Pass every notice of the core to `handler(notice, now)` first; True consumes it."""
         self._handlers.append(handler)
 
     async def outcome(self, ticket: Ticket, qos: int) -> MessageOutcome:
-        """What becomes of a message that was just sent."""
+        """The outcome of a message that was just sent."""
         future = self.outcomes.expect(ticket)
         self.pump()
         try:

@@ -2,10 +2,10 @@
 
 file ──every 2 s──────────────┐
                               ├──▶ the core's advice ───▶ costs of our links
-member ──every three minutes──┘         └──▶ members that ask, where it is served
+member ──every three minutes──┘         └──▶ members that request it, where it is served
 
-The switch is a file, too: while it is there, no advice is followed, wherever it comes from. What
-a member tells replaces only what is older, and what it cannot tell just now stays until it expires.
+The switch is a file, too: while it exists, no advice is followed. Advice of a member replaces only
+older advice; while the member is unreachable, what was learned stays until it expires.
 """
 
 import asyncio

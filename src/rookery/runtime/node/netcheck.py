@@ -1,6 +1,6 @@
 """Net check: what works from here, judged by what the node has seen, with advice for the rest.
 
-Nothing is sent for it: a running mesh tries everything all the time, so the answers are there.
+Nothing is sent for it: a running node probes its paths all the time anyway.
 """
 
 import socket
@@ -46,7 +46,7 @@ class NetFacts(msgspec.Struct, frozen=True, kw_only=True):
     own_ips: frozenset[str]  # of this machine's interfaces
     observed: tuple[NetPath, ...]  # our address, as peers saw it
     peers: tuple[PeerRow, ...]
-    others: int  # members beside us
+    others: int  # members other than this node
     skews: tuple[ClockSkew, ...]
     unix_s: float
     certificate_begins_at: int

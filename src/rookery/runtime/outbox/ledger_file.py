@@ -1,8 +1,8 @@
-"""Ledger file: an outbox in SQLite, so that it survives the process and the machine.
+"""An outbox in SQLite, so that it survives the process and a power failure.
 
 WAL, and `synchronous = FULL`: a transaction is on disk when it is committed, also when the power
-fails a moment later. Commits are the only waiting, so many changes share one. Whoever wants the
-effect of a handled request in the same transaction writes it into this file, too.
+fails a moment later. Commits are the only waiting, so many changes share one. A handler whose
+effect shall be in the same transaction writes it into this file, too.
 
 Everything here blocks; it belongs to the ledger's own thread.
 """
@@ -21,7 +21,7 @@ from rookery.runtime.outbox.handling import failed, replied
 from rookery.wire.outbox.frames import ID_MAX, ErrorFrame, ReplyFrame
 
 VERSION = 1
-ANSWERS_MAX = 4096  # per peer, whatever the peer says that it may still ask for
+ANSWERS_MAX = 4096  # per peer, even if the peer claims to need more
 
 _SCHEMA = """
 CREATE TABLE outbox_peers (
@@ -73,7 +73,7 @@ _CROP = (
 
 
 class KeptRequest(msgspec.Struct, frozen=True):
-    """One that has no end yet."""
+    """A request that has not ended."""
 
     id: int
     qos: int
@@ -83,7 +83,7 @@ class KeptRequest(msgspec.Struct, frozen=True):
 
 
 class KeptPeer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an earlier process knew of a peer."""
+    """The state of a peer, as an earlier process left it."""
 
     epoch: int
     memory: int
@@ -129,7 +129,7 @@ class LedgerFile:
         self._lock.close()
 
     def load(self) -> dict[str, KeptPeer]:
-        """Everything that is not over."""
+        """All peers and unfinished requests."""
         rows = self.connection.execute("SELECT * FROM outbox_peers").fetchall()
         return {
             host: KeptPeer(
@@ -161,7 +161,7 @@ class LedgerFile:
             )
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """All of them, in one transaction."""
+        """Apply all changes in one transaction."""
         with self._transaction():
             for statement, values in changes:
                 self.connection.execute(statement, values)
@@ -169,21 +169,21 @@ class LedgerFile:
     def remember(
         self, arrivals: Sequence[IncomingRequest], outcomes: Sequence[RequestOutcome]
     ) -> None:
-        """They were handled elsewhere."""
+        """Record requests that a handler outside of the ledger has handled."""
         with self._transaction():
             self._note(arrivals, outcomes)
 
     def handle(
         self, arrivals: Sequence[IncomingRequest], transact: Transact
     ) -> list[RequestOutcome]:
-        """Handle them in one transaction with the memory of it: all of it lasts, or nothing."""
+        """Handle requests and record that in one transaction."""
         with self._transaction():
             outcomes = [self._handle(arrival, transact) for arrival in arrivals]
             self._note(arrivals, outcomes)
         return outcomes
 
     def _handle(self, arrival: IncomingRequest, transact: Transact) -> RequestOutcome:
-        """A handler that fails leaves no trace but its error."""
+        """Run the handler in a savepoint: one that fails leaves nothing but its error."""
         self.connection.execute("SAVEPOINT handler")
         try:
             outcome = replied(transact(arrival, self.connection))

@@ -1,6 +1,6 @@
 """An outbox on the event loop: requests from any thread, sessions over any stream.
 
-    outbox = Outbox(hashname, handler=handler, dial=dial)
+    outbox = AsyncOutbox(hashname, handler=handler, dial=dial)
     outbox.add_peer(bob)
     reply = await outbox.send(bob, b"open the door", qos=2, wants_reply=True)
 
@@ -43,13 +43,13 @@ from rookery.runtime.outbox.session_keeper import Dial, Knock, SessionKeeper
 from rookery.wire import base32
 from rookery.wire.outbox.frames import Qos
 
-if TYPE_CHECKING:  # most outboxes are kept in memory, and SQLite takes some
+if TYPE_CHECKING:  # SQLite takes memory, and most outboxes have no ledger
     from rookery.runtime.outbox.ledger import SqliteLedger
     from rookery.runtime.outbox.ledger_file import KeptPeer, KeptRequest, Transact
 
 
 class AsyncOutbox:
-    """Made on the loop it lives on; `close` ends everything it started."""
+    """To be made on its event loop; `close` ends everything it started."""
 
     def __init__(
         self,

@@ -14,11 +14,11 @@ class ByteStream(Protocol):
 
     @property
     def meta(self) -> Mapping[str, object]:
-        """Of the opening."""
+        """The metadata of the stream's opening."""
 
     @property
     def peer(self) -> str:
-        """The hashname of the other end, whoever carries the bytes."""
+        """The hashname of the other end, by whichever route the bytes travel."""
 
     async def read(self, size: int) -> bytes:
         """Up to so many bytes; none at the end."""
@@ -35,13 +35,13 @@ class ByteStream(Protocol):
 
 @runtime_checkable
 class NonblockingStream(Protocol):
-    """One that can also be used without waiting: it says what it has, and calls for the rest."""
+    """A stream that can also be used without waiting: `take` and `put`, with callbacks."""
 
     def take(self, size: int) -> Chunk | None:
         """What `read` would return, or None where it would wait."""
 
     def put(self, data: Chunk) -> int:
-        """How much of it was taken."""
+        """Write as much as there is room for; returns how much."""
 
     def when_readable(self, call: Callable[[], None] | None) -> None:
         """Call whenever `take` may have news, the end and a failure included; None: no more."""
@@ -51,11 +51,11 @@ class NonblockingStream(Protocol):
 
 
 class TunnelledStream(ByteStream, Protocol):
-    """One whose bytes wait as long as no way leads to the other end."""
+    """A stream whose bytes wait while no path leads to the other end."""
 
     @property
     def is_stalled(self) -> bool:
-        """Whether they do."""
+        """True while no path leads to the other end."""
 
 
 Open = Callable[[str, str, Mapping[str, object]], Awaitable[ByteStream]]  # hashname, service, meta
@@ -64,7 +64,7 @@ Serve = Callable[[ByteStream], Awaitable[None]]
 
 
 async def read_exactly(stream: ByteStream, size: int) -> bytes:
-    """DecodeError when it ends before."""
+    """Read so many bytes; DecodeError when the stream ends before."""
     data = b""
     while len(data) < size:
         more = await stream.read(size - len(data))

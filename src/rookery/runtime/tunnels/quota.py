@@ -9,6 +9,8 @@ from rookery.mesh.proxy.fault import ProxyFault
 
 
 class MemberQuota:
+    """Seats per member and in total."""
+
     def __init__(self, each_max: int, all_max: int) -> None:
         self._each_max = each_max
         self._all_max = all_max
@@ -20,13 +22,13 @@ class MemberQuota:
 
     @property
     def load(self) -> int:
-        """In 255ths."""
+        """Seats taken, in 255ths of all."""
         taken = self.taken
         return LOAD_MAX if taken >= self._all_max else LOAD_MAX * taken // self._all_max
 
     @contextmanager
     def take(self, hashname: str) -> Iterator[None]:
-        """CongestionError when there is none left."""
+        """Take a seat for the duration of the block; CongestionError when there is none left."""
         if self._taken[hashname] >= self._each_max or self.taken >= self._all_max:
             raise ProxyFault.BUSY.error(f"a seat for {hashname[:8]}")
         self._taken[hashname] += 1

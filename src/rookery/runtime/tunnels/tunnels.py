@@ -78,7 +78,7 @@ class AsyncTunnels:
         return self._stream(tunnel, number, hashname, meta or {})
 
     def set_mode(self, hashname: str, mode: Mode) -> None:
-        """How what we send to a member uses the ways there: its streams share one tunnel.
+        """Choose how data to a member uses the paths there; all streams share one tunnel.
 
         What it sends to us is its own decision.
         """
@@ -86,7 +86,7 @@ class AsyncTunnels:
         self._stir()
 
     def explain(self, hashname: str) -> list[TunnelExplanation]:
-        """Our tunnel with a member, two where both sides opened one: ways, counts, reasons."""
+        """Our tunnel with a member, two if both sides opened one: paths, counts, reasons."""
         return self._core.tunnels.explain(hashname)
 
     async def create_connection(
@@ -112,7 +112,7 @@ class AsyncTunnels:
         self.serve(service, run)
 
     def happened(self) -> None:
-        """Pass on what the core has to tell."""
+        """Deliver the events of the core."""
         for notice in self._core.tunnels.take():
             self._happened(notice)
 
@@ -124,7 +124,7 @@ class AsyncTunnels:
 
     def _happened(self, notice: TunnelEvent) -> None:
         tunnel, event = notice.tunnel, notice.event
-        if type(event) is StreamReadable:  # as most are; to be matched with all others takes longer
+        if type(event) is StreamReadable:  # most are, and a type check is faster than `match`
             if (stream := self._streams.get((tunnel, event.stream))) is not None:
                 stream.readable()
             return
@@ -180,7 +180,7 @@ class AsyncTunnels:
         task.add_done_callback(self._finished)
 
     async def _handle(self, stream: TunnelStream, service: str) -> None:
-        """When the handler is done, so is our half; what it raises, the other side hears of."""
+        """Run the handler and then end our half; what it raises aborts the stream."""
         handler = self._handlers.get(service)
         try:
             if handler is None:
@@ -195,7 +195,7 @@ class AsyncTunnels:
         except asyncio.CancelledError:
             stream.abort(CLOSED)
             raise
-        except Exception:  # the edge between us and the handler's author
+        except Exception:  # code of the handler's author may raise anything
             stream.abort(HANDLER_FAILED)
             raise
 

@@ -4,7 +4,7 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.runtime.crow.gates.codec import CrowGateCodec
-from rookery.runtime.crow.gates.gate import ANYBODY, CrowAllowList, CrowDropReason, checked_id
+from rookery.runtime.crow.gates.gate import ANY_ADDRESS, CrowAllowList, CrowDropReason, checked_id
 from rookery.wire.crow.packet import CrowPacket
 from tests.runtime.crow.recorder import CrowRecorder, packet
 
@@ -22,7 +22,7 @@ def test_networks_and_single_hosts_can_be_listed() -> None:
     assert [
         allow.allows(ip) for ip in ("192.0.2.9", "198.51.100.7", "198.51.100.8", "127.0.0.1")
     ] == [True, True, False, False]
-    assert CrowAllowList(ANYBODY).allows("203.0.113.1")
+    assert CrowAllowList(ANY_ADDRESS).allows("203.0.113.1")
 
 
 def test_what_is_no_network_is_refused() -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from rookery.errors import UsageError
-from rookery.runtime.crow.gates.gate import ANYBODY, CrowGate
+from rookery.runtime.crow.gates.gate import ANY_ADDRESS, CrowGate
 from rookery.runtime.crow.gates.udp_gate import ADDRESSES_MAX, CrowUdpGate
 from rookery.wire.crow.address import udp_hop
 from rookery.wire.crow.packet import CrowPacket
@@ -187,7 +187,7 @@ async def test_a_stranger_is_neither_heard_nor_answered(
 
 
 async def test_anybody_can_be_allowed(recorder: CrowRecorder, peer: socket.socket) -> None:
-    gate = await CrowUdpGate.bind(recorder, allow=ANYBODY)
+    gate = await CrowUdpGate.bind(recorder, allow=ANY_ADDRESS)
     peer.sendto(packet(gate.address).serialize(), ("127.0.0.1", gate.port))
     await recorder.arrival()
     await gate.close()

@@ -23,12 +23,12 @@ from rookery.runtime.crow.gates.gate import CrowDropReason
 from rookery.runtime.net.address import keep_alive
 from rookery.wire.link.framing import Deframer, frame
 
-_CLOSE_S = 1.0  # for peers to take what is still to be written
+_CLOSE_S = 1.0  # for peers to receive what is still to be written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowStreamLimits:
-    """Bounds on what others can make a gate hold."""
+    """Limits on the resources of a gate's connections."""
 
     dial_s: float = 10.0
     first_packet_s: float = 10.0  # until an accepted connection has brought a packet
@@ -39,7 +39,7 @@ class CrowStreamLimits:
 
 
 class CrowConnectionOwner(Protocol):
-    """The gate, as its connections see it."""
+    """What connections need of their gate."""
 
     limits: CrowStreamLimits
     codec: CrowGateCodec

@@ -5,7 +5,7 @@
 
 A packet for this gate has its id at `address[stage]` and the gate's own argument behind it. At the
 other end the return hop is written over both: as many bytes, backwards, that gate's own id last.
-Nothing here authenticates anybody; that is why every gate has a list of whom it talks with.
+Crow does not authenticate peers, so every gate has a list of addresses that are allowed.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,9 +17,9 @@ from rookery.errors import UsageError
 from rookery.wire.crow.packet import CrowPacket
 
 LOOPBACK = ("127.0.0.0/8",)
-ANYBODY = ("0.0.0.0/0",)
+ANY_ADDRESS = ("0.0.0.0/0",)
 
-_REMEMBERED_MAX = 4096  # decisions kept; anybody can ask for many with forged addresses
+_REMEMBERED_MAX = 4096  # cached decisions; forged addresses can cause many
 
 
 class CrowReceiver(Protocol):

@@ -4,9 +4,9 @@
           | 1  |    32    |
 
 A packet is the body of a packet of an unreliable channel of type `crow`; each side opens one for
-what it sends. Unlike all other gates this one knows who is at the other end, and nobody between can
-read or change what passes. A link is never made for a packet's sake: whom to link with is for the
-endpoint's owner to say, not for whoever writes an address.
+what it sends. Unlike with all other gates the other end is authenticated, and nothing between can
+read or change what passes. Packets never cause a link: which peers to link with is decided by the
+owner of the endpoint, not by an address in a packet.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def hop(hashname: str, gate_id: int = ID) -> bytes:
 
 
 class CrowMeshGate:
-    """One endpoint as a medium; it stays the property of whoever made it."""
+    """One endpoint as a medium; `close` does not close the endpoint."""
 
     def __init__(
         self,

@@ -6,8 +6,8 @@
     stream   | count | host  | port | frames …        the dialler's own name, count 0 if it has none
              |   1   | count |  2   |                 then as over TCP, both ways
 
-The return hop must be as long as the hop. Who dialled knows what it dialled. Who was dialled sees
-its proxy only, so it writes a name of its own making: a `~` for every letter that the dialler used,
+The return hop must be as long as the hop. The dialling side knows what it dialled. The other side
+sees only its proxy, so it makes up a name: a `~` for every letter that the dialler used,
 and the number of the connection as the port. It is good for as long as the connection, like the
 ephemeral port of a TCP hop. A dialler's own name is used instead if it is listed in `believe` and
 as long, as the names of hidden services are among each other. Such a return hop outlives the

@@ -1,7 +1,7 @@
-"""Opens sockets for peers that the rules allow it to: the serving side of `sock`.
+"""Opens sockets for peers as far as the rules allow: the serving side of `sock`.
 
-Everybody else hears `denied` and nothing of what lies behind: whether a name resolves, a port is
-open or a host exists is told only to those whom a rule lets try.
+All other peers get `denied`. Whether a name resolves, a port is open or a host exists is revealed
+only to peers that a rule allows to try.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ async def resolve(host: str, port: int, protocol: SockProtocol) -> list[str]:
 
 
 class SockServer:
-    """Carries out `connect` and `bind` as far as the rules go."""
+    """Carries out `connect` and `bind` as far as the rules allow."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class SockServer:
             self._moved(idle)
             try:
                 to = parse_address(message[0], "dst")
-                # No names here: resolving one per datagram would be a tool for others.
+                # No names here: resolving one per datagram could be abused.
                 if to is None or plain_address(to.host) is None:
                     continue
                 self.rules.choose(SockProtocol.UDP, to.host, [to.host], to.port, peer, self._own())
@@ -238,7 +238,7 @@ class SockServer:
                 if len(data) <= channel.fragment_size:
                     await channel.send({"src": SockAddress(ip, port).json()}, data)
         except RookeryError:
-            return  # the channel is gone; who reads it hears of that too
+            return  # the channel is gone, and its reader gets the same error
 
     def _moved(self, idle: asyncio.Timeout) -> None:
         idle.reschedule(asyncio.get_running_loop().time() + self._limits.udp_idle_s)
@@ -263,7 +263,7 @@ class SockServer:
                 pass
             server.close()
             await channel.end()
-            while connections:  # who was let in may finish, as with any listener
+            while connections:  # accepted connections may finish, as with any listener
                 await asyncio.wait(connections)
         finally:
             server.close()
@@ -296,7 +296,7 @@ async def _first_free(
 
 
 def refusal(fault: SockFault) -> LocalError:
-    """An error whose whole text is what the peer is told."""
+    """An error whose text is sent to the peer as it is."""
     match fault:
         case SockFault.DENIED:
             return DeniedError(fault.value)

@@ -3,9 +3,9 @@
     socket ─▶ [TLS] ─▶ framing ─▶ reveal ──▶ owner.received
     socket ◀─ [TLS] ◀─ framing ◀─ [cloak] ◀─ send            one write per flush of the gate
 
-It writes nothing before it was told to `send`, apart from what TLS and HTTP demand of whoever is
-asked. Packets are not cloaked until the peer's are: the public JavaScript peer does not understand
-cloaked ones here.
+It writes nothing before the first `send`, apart from what TLS and HTTP require of a server. Packets
+are not cloaked until the peer's are: the public JavaScript peer does not understand cloaked packets
+over TCP.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ from rookery.wire.link.path import Path, net_path
 from rookery.wire.octets import Octets, tail
 
 _HEAD_SIZE: Final = 2
-_TURN_SIZE: Final = 1 << 16  # bytes, after which the others of the loop have their turn
+_TURN_SIZE: Final = 1 << 16  # bytes, after which other tasks of the loop have their turn
 
 
 class ConnectionOwner(Protocol):
-    """The gate, as its connections see it."""
+    """What connections need of their gate."""
 
     limits: ConnectionLimits
     counters: GateCounters
@@ -43,7 +43,7 @@ class ConnectionOwner(Protocol):
     scratch: memoryview  # where connections read to, one at a time
 
     def connected(self, connection: "GateConnection") -> None:
-        """The socket is there."""
+        """The socket is connected."""
 
     def identified(self, connection: "GateConnection") -> None:
         """Its first packet is about to be reported."""
@@ -58,7 +58,7 @@ class ConnectionOwner(Protocol):
     def drained(self) -> None: ...
 
     def unsent(self, connection: "GateConnection") -> None:
-        """It waits for `flush`."""
+        """It has data for the next `flush`."""
 
     def closed(self, connection: "GateConnection") -> None: ...
 
@@ -80,7 +80,7 @@ class GateConnection:
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._cloaked = False
-        self._turn_size = 0  # bytes since others had a turn for certain
+        self._turn_size = 0  # bytes read since the last turn of the loop
         self._is_placed = False  # what is being read goes where the framing wants it
         self._waiting: list[Octets] = []  # packets, until the framing is ready
         self._waiting_size = 0
@@ -90,7 +90,7 @@ class GateConnection:
         self._closing = False
 
     def _stages(self) -> Iterator[tuple[float, Callable[[], bool]]]:
-        """What must have become true after how many further seconds, or the connection ends."""
+        """Deadlines of the connection: after so many more seconds this must be true, or it ends."""
         raise NotImplementedError
 
     def send(self, data: Octets) -> None:
@@ -110,7 +110,7 @@ class GateConnection:
 
     @property
     def local(self) -> SocketAddress | None:
-        """Our own end, once there is one."""
+        """The local address, once connected."""
         address: SocketAddress | None = None
         if self._transport is not None:
             address = self._transport.get_extra_info("sockname")
@@ -122,13 +122,13 @@ class GateConnection:
         return self._waiting_size + (0 if self._transport is None else self._unwritten_size)
 
     def measure(self) -> StreamMeasure | None:
-        """What the system knows of the connection, where it tells."""
+        """The kernel's measures of the connection, where available."""
         if self._transport is None:
             return None
         return measure(self._transport.get_extra_info("socket"))
 
     def flush(self) -> None:
-        """Hand everything that was sent since the last time to the socket at once."""
+        """Write everything that was sent since the last flush with one call."""
         buffers, self._outgoing, self._outgoing_size = self._outgoing, [], 0
         if not buffers or self._transport is None or self._transport.is_closing():
             return
@@ -166,10 +166,10 @@ class GateConnection:
         self.flush()
 
     def eof_received(self) -> bool:
-        return False  # who writes no more has left
+        return False  # a peer that stops writing is gone
 
     def pause_writing(self) -> None:
-        """What is unwritten has a bound of its own."""
+        """Unwritten data has a limit of its own."""
 
     def resume_writing(self) -> None: ...
 
@@ -182,7 +182,7 @@ class GateConnection:
             self._owner.closed(self)
 
     def get_buffer(self, size_hint: int) -> memoryview:
-        """Where uvloop reads to; the rest of a large packet goes where it need not be moved.
+        """The buffer for uvloop; the rest of a large packet goes directly to its place.
 
         Strangers get no room of their own: they could ask for much more than they send.
         """
@@ -195,7 +195,7 @@ class GateConnection:
         self._take_in(None if self._is_placed else self._owner.scratch[:size], size)
 
     def data_received(self, data: bytes) -> None:
-        """Other loops bring what they have read themselves."""
+        """For loops without buffered protocols."""
         self._take_in(data, len(data))
 
     def _take_in(self, data: Octets | None, size: int) -> None:
@@ -330,7 +330,7 @@ class GateConnection:
 
 
 class InboundConnection(GateConnection):
-    """A connection that a peer dialled. Its path is settled by what it turns out to speak."""
+    """A connection that a peer dialled. Its path is known once its framing is."""
 
     def __init__(
         self, owner: ConnectionOwner, carrier: str, framing: AcceptedFraming, tls: TlsLayer | None
@@ -348,7 +348,7 @@ class InboundConnection(GateConnection):
         super().connection_made(transport)
 
     def identify(self) -> Path:
-        """Where the peer is, now that its framing is known."""
+        """The path of the peer, now that its framing is known."""
         carrier = "ws" if self._accepted.dialect is FramingKind.HTTP else self._carrier
         self.path = net_path(carrier, self.ip, self._port)
         return self.path
@@ -359,7 +359,7 @@ class InboundConnection(GateConnection):
 
 
 class OutboundConnection(GateConnection):
-    """A connection that the endpoint asked for."""
+    """A connection that the endpoint dialled."""
 
     def __init__(
         self, owner: ConnectionOwner, path: Path, framing: Framing, tls: TlsLayer | None
