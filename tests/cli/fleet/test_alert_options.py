@@ -18,9 +18,9 @@ def test_without_options_there_is_no_channel() -> None:
 
 
 def test_webhooks_from_both_places_once_each_with_the_secret() -> None:
-    alarming = AlertOptions(webhooks=("https://a.example/x", "https://b.example/"))
+    options = AlertOptions(webhooks=("https://a.example/x", "https://b.example/"))
     environment = SECRET | {"ROOKERY_ALERT_WEBHOOKS": "https://b.example/ http://127.0.0.1:9/h"}
-    settings = alarming.settings(environment)
+    settings = options.settings(environment)
     assert [each.url for each in settings.webhooks] == [
         *("https://a.example/x", "https://b.example/", "http://127.0.0.1:9/h"),
     ]
@@ -31,8 +31,8 @@ def test_webhooks_from_both_places_once_each_with_the_secret() -> None:
 def test_a_secret_may_be_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("fedcba9876543210\n")
-    alarming = AlertOptions(webhooks=("https://a.example/x",), secret_file=file)
-    assert alarming.settings(SECRET).webhooks[0].secret == b"fedcba9876543210"
+    options = AlertOptions(webhooks=("https://a.example/x",), secret_file=file)
+    assert options.settings(SECRET).webhooks[0].secret == b"fedcba9876543210"
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_a_secret_may_be_in_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_work_is_said_at_once(
-    alarming: AlertOptions, environment: dict[str, str], said: str
+    options: AlertOptions, environment: dict[str, str], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        alarming.settings(environment)
+        options.settings(environment)
 
 
 def test_mail_takes_server_sender_and_recipients() -> None:
@@ -79,9 +79,9 @@ def test_mail_takes_server_sender_and_recipients() -> None:
     "smtp", ["mail.example", "http://mail.example", "smtp://", "smtp://h:x", "smtp://a:pw@h/"]
 )
 def test_what_is_no_mail_server_is_refused_and_no_password_repeated(smtp: str) -> None:
-    alarming = AlertOptions(mail=MAIL.mail, smtp=smtp, sender=MAIL.sender)
+    options = AlertOptions(mail=MAIL.mail, smtp=smtp, sender=MAIL.sender)
     with pytest.raises(UsageError) as caught:
-        alarming.settings({})
+        options.settings({})
     assert "pw" not in str(caught.value)
 
 

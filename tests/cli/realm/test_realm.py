@@ -45,7 +45,7 @@ def link_of(folder: Path) -> LinkAddress:
 
 @pytest.fixture
 def inviter(home: Home) -> Iterator[Running]:
-    """Alice waits for a guest."""
+    """Alice waits for an endpoint to join."""
     with waiting(home) as process:
         yield process
 
@@ -135,7 +135,7 @@ def test_an_invitation_that_is_not_used_in_time(home: Home) -> None:
         *("--minutes", "0.02"),
     )
     assert waited.code == 5
-    assert "nobody came in time" in waited.err
+    assert "the invitation was not used in time" in waited.err
 
 
 def test_a_member_is_renewed_with_other_roles(home: Home) -> None:
@@ -153,7 +153,7 @@ def test_a_member_is_renewed_with_other_roles(home: Home) -> None:
 
 def test_a_new_realm_lists_nothing_but_its_founder(home: Home) -> None:
     empty = rookery("realm", "invitations", "--realm", home.realm)
-    assert (empty.out, empty.err) == ("", "nobody was invited yet\n")
+    assert (empty.out, empty.err) == ("", "there are no invitations yet\n")
     shown = rookery("realm", "show", "--realm", home.realm).out
     assert "founded here      yes" in shown
     assert keystore.load(home.alice).hashname in shown
@@ -225,7 +225,7 @@ def test_an_inviter_that_is_away_is_unreachable(
     url = capsys.readouterr().out
     new = ["--realm", str(home.folder / "new"), "--id", str(home.bob), "--timeout", "0.3"]
     assert main(["realm", "join", url, *new]) == 3
-    assert "ask whoever invited you" in capsys.readouterr().err
+    assert "ask the member that invited you" in capsys.readouterr().err
     assert not (home.folder / "new").exists()
 
 

@@ -1,7 +1,7 @@
 """The tower of a verb, with the gates that its options name.
 
-A gate talks with nobody but this machine, unless --allow names more. Whoever is told to send to a
-host may of course talk with that one.
+A gate talks with this machine only, unless --allow names more. A verb that sends to a host may
+talk with that host.
 """
 
 from collections.abc import AsyncIterator

@@ -55,7 +55,7 @@ def demo(
     output: Output = OUTPUT,
 ) -> int:
     if not 1 <= days <= DAYS_MAX or not 1 <= routers <= DEVICES_MAX:
-        raise UsageError(f"1 to {DAYS_MAX} days of 1 to {DEVICES_MAX} routers")
+        raise UsageError(f"1 to {DAYS_MAX} days of 1 to {DEVICES_MAX} --routers")
     extras.need("a made-up fleet", extras.PIPELINE, "lake")
     lake = open_lake(LakeOptions(data=data), must_exist=False)
     from rookery.lake.synthetic.dataset import SyntheticDataset as History

@@ -22,7 +22,7 @@ from rookery.runtime.endpoint.create import create
 from rookery.runtime.net.address import LOOPBACK
 from rookery.wire.link.uri import LinkAddress
 
-LISTEN_S = INTERVAL_S + 1  # everybody announcing is heard once in that time
+LISTEN_S = INTERVAL_S + 1  # each endpoint announces itself once in that time
 ANNOUNCEMENTS_MAX = 4096
 
 
@@ -68,7 +68,7 @@ async def _discover(
                 async for stranger in announcements:
                     _print(stranger, output)
         if not announcements.count:
-            remark("nobody announced itself; try --udp 0.0.0.0:0 to hear the network around")
+            remark("no endpoint announced itself; try --udp 0.0.0.0:0 to hear the network around")
     return OK
 
 

@@ -43,7 +43,7 @@ def list_(
         elif rows:
             print_table(QUEUE_COLUMNS, [_queue_cells(row) for row in rows])
         else:
-            remark("nothing waits, and nobody was met")
+            remark("no requests wait, and there was no session yet")
         return OK
 
     return run_display(control_options, show, is_watching=watch)

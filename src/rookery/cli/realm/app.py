@@ -11,16 +11,16 @@ VERBS = (
         "realm.members:init",
         "Found a realm in a new folder, with us as its first member.",
         "rookery realm init home --name home --id alice",
-        "The folder then holds the realm's secret, authority.key: whoever has it decides who is "
-        "in the realm. Keep a copy in a safe place.",
+        "The folder then holds the realm's secret, authority.key, which signs its "
+        "certificates. Keep a copy in a safe place, and show it to no one.",
     ),
     CliVerb(
         "invite",
         "realm.invitations:invite",
         "Print a URL that lets one endpoint join, once, for an hour.",
         "rookery realm invite --realm home --link alice.link --qr",
-        "Our node must be running with this realm, for that is where the guest joins; where none "
-        "is, --wait does it. The URL is a secret until it is used.",
+        "Our node must be running with this realm, for the invited endpoint joins there; where "
+        "none is, --wait does it. The URL is a secret until it is used.",
     ),
     CliVerb(
         "join",

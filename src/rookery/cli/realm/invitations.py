@@ -55,7 +55,7 @@ class InviteWaitOptions:
             name="--wait",
             negative="",
             show_default=False,
-            help="Be there ourselves until the guest has joined; needs --id.",
+            help="Wait here until the invited endpoint has joined; needs --id.",
         ),
     ] = False
     udp: Annotated[
@@ -73,7 +73,10 @@ class InviteTermsOptions:
 
     roles: Roles = "relay"
     name: Annotated[
-        str, Parameter(name="--name", help="What the guest will be called; else as it likes.")
+        str,
+        Parameter(
+            name="--name", help="Name of the new member; without it, the one that it asks for."
+        ),
     ] = ""
     minutes: Annotated[
         float, Parameter(name="--minutes", help="How long the invitation is good.")
@@ -107,26 +110,26 @@ def invite(
             help="LINK of our running node; without it, what the node last wrote to the folder.",
         ),
     ] = None,
-    terms: InviteTermsOptions = TERMS_OPTIONS,
+    terms_options: InviteTermsOptions = TERMS_OPTIONS,
     qr: Annotated[
         bool,
         Parameter(
             name="--qr", negative="", show_default=False, help="Show a QR code too, on stderr."
         ),
     ] = False,
-    waiting: InviteWaitOptions = WAIT_OPTIONS,
+    wait_options: InviteWaitOptions = WAIT_OPTIONS,
     identity: Issuer = None,
     output: Output = OUTPUT,
 ) -> int:
     store = RealmStore(realm)
     keys = load_member(identity)
     authority = RealmAuthority(store, keys)
-    if waiting.wait:
+    if wait_options.wait:
         if keys is None:
-            raise UsageError("who waits for the guest? give --id DIR, the keys of our node")
-        return run_verb(_wait(authority, keys, terms, waiting, qr=qr, output=output))
+            raise UsageError("--wait needs --id DIR, the keys of our node")
+        return run_verb(_wait(authority, keys, terms_options, wait_options, qr=qr, output=output))
     with advice("give --link the JSON link that our node printed, or --wait without a node"):
-        invited, invitation = terms.invite(authority, _inviter(store, link))
+        invited, invitation = terms_options.invite(authority, _inviter(store, link))
     _print_invitation(invited, invitation, qr=qr, output=output)
     return OK
 
@@ -134,14 +137,14 @@ def invite(
 async def _wait(
     authority: RealmAuthority,
     keys: Identity,
-    terms: InviteTermsOptions,
-    waiting: InviteWaitOptions,
+    terms_options: InviteTermsOptions,
+    wait_options: InviteWaitOptions,
     *,
     qr: bool,
     output: Output,
 ) -> int:
     events: asyncio.Queue[JoinAccepted | JoinRefused] = asyncio.Queue()
-    udp, tcp = waiting.udp, waiting.tcp
+    udp, tcp = wait_options.udp, wait_options.tcp
     if udp is None and tcp is None:
         udp = tcp = LOOPBACK
     with advice(BIND_ADVICE):
@@ -149,13 +152,13 @@ async def _wait(
     async with endpoint:
         serve_joins(endpoint, authority.store, events.put_nowait)
         accept(endpoint, "all", ())
-        invited, invitation = terms.invite(authority, endpoint.address)
+        invited, invitation = terms_options.invite(authority, endpoint.address)
         _print_invitation(invited, invitation, qr=qr, output=output)
         try:
             async with asyncio.timeout(invited.expires_s - time.time()):
                 joined = await _joined(events, invited.id)
         except TimeoutError:
-            complain("nobody came in time; invite again")
+            complain("the invitation was not used in time; invite again")
             return STALE
     shown = {"hashname": joined.hashname, "name": joined.name}
     if output.json:
@@ -188,7 +191,7 @@ def _print_invitation(
     if qr:
         _print_qr(url)
     until = moment(invited.expires_s)
-    remark(f"invitation {invited.id}: whoever has this URL can join once, until {until}")
+    remark(f"invitation {invited.id}: one endpoint with this URL can join, until {until}")
 
 
 def join(
@@ -220,7 +223,7 @@ def join(
     async def work() -> int:
         target = LinkAddress(None, {CSID_40: invitation.key}, invitation.paths)
         async with client_endpoint([target], link_options) as endpoint:
-            with advice("ask whoever invited you"):
+            with advice("ask the member that invited you"):
                 wanted = name or default_name(folder)
                 answer = await join_realm(endpoint, invitation, wanted, link_options.timeout_s)
         certificate = answer.check(invitation.realm, identity.hashname, time.time())
@@ -258,7 +261,7 @@ def invitations(*, realm: RealmFolder, output: Output = OUTPUT) -> int:
         columns = ("id", "state", "roles", "until", "used by", "at", "came too late")
         print_table(columns, [_row(one) for one in listed])
     else:
-        remark("nobody was invited yet")
+        remark("there are no invitations yet")
     return OK
 
 
