@@ -100,7 +100,6 @@ MODULES = {
         "receive_half",
         "send_half",
         "stream",
-        "stream_calls",
         "stream_input",
         "stream_output",
         "stream_table",

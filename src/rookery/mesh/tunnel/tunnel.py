@@ -13,7 +13,9 @@ Packets and time go in, packets and events come out. The owner reports paths wit
 from enum import Enum
 from typing import Final
 
-from rookery.errors import ChannelError, ProtocolError
+import msgspec
+
+from rookery.errors import ChannelError, ProtocolError, UsageError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.tunnel.events import (
     CloseCode,
@@ -25,7 +27,7 @@ from rookery.mesh.tunnel.events import (
 )
 from rookery.mesh.tunnel.explanation import TunnelExplanation, TunnelPathRow
 from rookery.mesh.tunnel.limits import TunnelLimits
-from rookery.mesh.tunnel.packets.control_frames import ControlFrames
+from rookery.mesh.tunnel.packets.control_frames import ControlFrameKind, ControlFrames
 from rookery.mesh.tunnel.packets.datagram_queue import DatagramQueue
 from rookery.mesh.tunnel.packets.packet_builder import BuiltPacket, PacketBuilder
 from rookery.mesh.tunnel.packets.packet_receiver import PacketReceiver
@@ -36,12 +38,18 @@ from rookery.mesh.tunnel.paths.path_set import TunnelPaths
 from rookery.mesh.tunnel.paths.scheduler import Mode, Scheduler
 from rookery.mesh.tunnel.streams.flow_control import ReceiveWindow
 from rookery.mesh.tunnel.streams.receive_half import Chunk
-from rookery.mesh.tunnel.streams.stream_calls import StreamCalls
+from rookery.mesh.tunnel.streams.stream import Stream
 from rookery.mesh.tunnel.streams.stream_input import StreamInput
 from rookery.mesh.tunnel.streams.stream_output import StreamOutput
 from rookery.mesh.tunnel.streams.stream_table import StreamTable
 from rookery.wire.link.lob import JsonObject
 from rookery.wire.mesh.forward import DatagramClass
+from rookery.wire.mesh.stream_opening import (
+    META_SIZE_MAX,
+    PRIORITY_MAX,
+    SERVICE_SIZE_MAX,
+    StreamOpening,
+)
 from rookery.wire.mesh.tunnel_frames import TunnelClose
 from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, TunnelPacket
 from rookery.wire.octets import Octets
@@ -71,7 +79,10 @@ class TunnelState(Enum):
 
 
 class Tunnel:
-    """One end of a tunnel; `number` names it on both."""
+    """One end of a tunnel; `number` names it on both.
+
+    Streams are named by their numbers. A stream that is over is no error, except to write to.
+    """
 
     def __init__(
         self,
@@ -93,21 +104,20 @@ class Tunnel:
         self._datagrams = DatagramQueue(limits.datagrams_max)
         window = ReceiveWindow(limits.window_max, now)
         self._control_frames = ControlFrames(self._streams, window)
-        stream_input = StreamInput(
+        self._input = StreamInput(
             self._streams, window, self._control_frames, self._output, limits, self._events
         )
-        self._calls = StreamCalls(self._streams, stream_input, self._output, self._control_frames)
         self._reinjection = Reinjection(self._control_frames, self._output)
         self._receiver = PacketReceiver(
             self._paths,
-            stream_input,
+            self._input,
             self._control_frames,
             self._reinjection,
             self._events,
             limits.datagrams_max,
         )
         self._builder = PacketBuilder(
-            self.id, self._paths, self._control_frames, self._output, stream_input
+            self.id, self._paths, self._control_frames, self._output, self._input
         )
         self._sender = PacketSender(
             self._paths,
@@ -151,44 +161,88 @@ class Tunnel:
         """A new stream; CongestionError when the other side grants no more."""
         if self._end is not None or self._is_closing:
             raise ChannelError("the tunnel is closed")
-        return self._calls.open(service, meta or {}, priority, self._now)
+        if len(service.encode()) > SERVICE_SIZE_MAX:
+            raise UsageError(f"the name of a service has {SERVICE_SIZE_MAX} bytes at most")
+        if not 0 <= priority <= PRIORITY_MAX:
+            raise UsageError(f"priorities are 0 to {PRIORITY_MAX}")
+        meta = meta or {}
+        if len(msgspec.json.encode(meta)) > META_SIZE_MAX:
+            raise UsageError(f"what is said of a stream has {META_SIZE_MAX} bytes at most")
+        stream = self._streams.open(self._now)
+        stream.priority = priority
+        self._output.opened(stream, StreamOpening(service, meta, priority).serialize())
+        return stream.id
 
-    def write(self, stream: int, data: Chunk, now: float) -> int:
-        """How much was taken; after less than all of it, `StreamWritable` tells when to go on."""
+    def write(self, number: int, data: Chunk, now: float) -> int:
+        """Bytes that were taken; if not all were, `StreamWritable` tells when to go on."""
         if self._end is not None:
             raise ChannelError("the tunnel is closed")
         self._now = max(self._now, now)
-        return self._calls.write(stream, data)
+        stream = self._streams.get(number)
+        if stream is None:
+            raise ChannelError("the stream is over")
+        sending = stream.sending
+        if sending.code is not None:
+            raise ChannelError(f"the stream was given up with code {sending.code}")
+        if sending.size is not None:
+            raise UsageError("the stream is finished")
+        # Only bytes are certain never to change.
+        return self._output.write(stream, data if type(data) is bytes else bytes(data))
 
-    def read(self, stream: int, size: int) -> bytes:
-        """At most so many bytes; none when none are there, or no more will come: see `at_end`."""
-        data = self._calls.take(stream, size)
+    def read(self, number: int, size: int) -> bytes:
+        """At most `size` bytes; empty when none are there or no more will come, see `at_end`."""
+        data = self.fetch(number, size)
         return data if isinstance(data, bytes) else bytes(data)
 
-    def fetch(self, stream: int, size: int) -> Chunk:
-        """The same without a copy, for who neither changes nor hoards them."""
-        return self._calls.take(stream, size)
+    def fetch(self, number: int, size: int) -> Chunk:
+        """Like `read`, without a copy: the caller must neither change nor keep the bytes."""
+        stream = self._streams.get(number)
+        if stream is None or not stream.is_announced:
+            return b""
+        data = self._input.take(stream, size)
+        self._input.forget_if_over(stream)
+        return data
 
     @property
     def has_control_frames(self) -> bool:
         """Whether there is something to tell the other side, as may be after reading."""
         return len(self._control_frames) > 0
 
-    def at_end(self, stream: int) -> bool:
-        """Whether all has been read, or will never come."""
-        return self._calls.at_end(stream, is_closed=self._end is not None)
+    def at_end(self, number: int) -> bool:
+        """True if everything was read, or no more will come."""
+        stream = self._streams.get(number)
+        if stream is None or stream.receiving.is_over or stream.receiving.is_stopped:
+            return True
+        is_closed = self._end is not None
+        return is_closed and stream.receiving.arrived == stream.receiving.read_to
 
-    def finish(self, stream: int) -> None:
-        """No more will be written."""
-        self._calls.finish(stream)
+    def finish(self, number: int) -> None:
+        """End the sending half: no more will be written."""
+        stream = self._streams.get(number)
+        if stream is not None:
+            stream.sending.finish()
+            self._output.changed(stream)
 
-    def reset(self, stream: int, code: int) -> None:
+    def reset(self, number: int, code: int) -> None:
         """Give up both halves."""
-        self._calls.reset(stream, code)
+        stream = self._streams.get(number)
+        if stream is None:
+            return
+        self._give_up(stream, code)
+        stream.is_failed = True
+        self.stop(number, code)
 
-    def stop(self, stream: int, code: int) -> None:
+    def stop(self, number: int, code: int) -> None:
         """Read no more of it."""
-        self._calls.stop(stream, code)
+        stream = self._streams.get(number)
+        if stream is not None:
+            self._input.stop(stream, code)
+            self._input.forget_if_over(stream)
+
+    def _give_up(self, stream: Stream, code: int) -> None:
+        if stream.sending.code is None and not stream.sending.is_over:
+            self._output.give_up(stream, code)
+            self._control_frames.add(ControlFrameKind.RESET, stream.id)
 
     def send_datagram(
         self,

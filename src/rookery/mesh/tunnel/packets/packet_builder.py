@@ -72,7 +72,7 @@ class PacketBuilder:
         return self._packet(path, [prefix(self.id, 0), frame])
 
     def _begin(self, path: OutboundPath, now: float) -> tuple[Parts, list[ControlFrameKey], int]:
-        """What every packet takes along: parts, control frames among them, and the room that is left."""
+        """Begin a packet: its parts, the control frames in them, and the room that is left."""
         parts: Parts = [b""]
         free = path.congestion.packet_size - HEAD_SIZE - PREFIX_SIZE
         free -= self._acknowledge(path, parts, free, now)
