@@ -1,18 +1,16 @@
 """How a hub is set up: one frozen value, read once at the edge."""
 
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
+from rookery.fleet.reports.validator_settings import EnrolmentPolicy
 from rookery.runtime.fleet.admission import ConnectionAdmissionLimits
 
 REPORT_INTERVAL_S = 20.0
 RENEWAL_S = 86_400
 UNCLAIMED_S = 30 * 86_400.0
-
-Policy = Literal["open", "claim"]
 
 
 class HubListenerLimits(ConnectionAdmissionLimits, frozen=True, kw_only=True):
@@ -51,7 +49,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     database: str = ""  # URL; empty: an SQLite file in the data folder
     hot: str = "ram:"
     advertise: str = ""  # IP that leads here from outside, where it is not the one listened on
-    policy: Policy = "claim"
+    policy: EnrolmentPolicy = "claim"
     renewal_s: int = RENEWAL_S
     is_authority: bool = False  # sign certificates, its own and those of servers
     is_legacy_plain: bool = False  # take reports that carry the secret itself
