@@ -16,7 +16,7 @@ _NO_MAC = bytes(MAC_SIZE)
 
 
 class FleetEntry(msgspec.Struct, array_like=True, gc=False):
-    """Changed in place, by the report desk alone. New fields are added behind the others."""
+    """Changed in place, only by the report validator. New fields are appended."""
 
     sender: bytes  # 6 bytes: a device's MAC; see `server_id`
     kind: FleetKind
@@ -31,13 +31,13 @@ class FleetEntry(msgspec.Struct, array_like=True, gc=False):
     last_seen: float
     address: str = ""  # "ip:port" of its last new report
     content: bytes = b""  # the last TELEMETRY or LOAD, as it came
-    strikes: int = 0  # how often an older boot spoke up after a newer one, since struck_at
+    strikes: int = 0  # reports of an older boot after a newer one, since struck_at
     version: int = 0  # compare-and-set in a shared hot store
-    previous: int = 0  # the boot before `boot`, until it has spoken up once more
+    previous: int = 0  # the boot before `boot`, until another report of it comes
     struck_at: float = 0.0
 
 
-# Another one with the same in it; a quarter of what copy.copy takes. It is in no stub.
+# A copy, in a quarter of the time of copy.copy. It is in no stub.
 copied: Callable[[FleetEntry], FleetEntry] = FleetEntry.__copy__  # type: ignore[attr-defined]
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -63,5 +63,5 @@ def server_id(hashname: str) -> bytes:
 
 
 def is_device_id(sender: bytes) -> bool:
-    """Whether it can be one device's own MAC."""
+    """True if it can be a single device's own MAC address."""
     return not sender[0] & _GROUP_BIT and sender != _NO_MAC

@@ -77,7 +77,7 @@ class SealedStream:
 
     @classmethod
     def accept(cls, identity: Identity, random: RandomBytes) -> Self:
-        """Our end of a connection that somebody made to us."""
+        """Our end of an incoming connection."""
         return cls(identity, random, None)
 
     @property

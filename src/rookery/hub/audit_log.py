@@ -1,8 +1,8 @@
-"""What the hub itself has to put on record: enrolments, calls, what honest senders do not do.
+"""The hub's own audit rows: enrolments, relayed calls, security events.
 
-Whoever can send datagrams can cause such rows, so there is a bound on how many a second are kept
-and on how many wait for the database. What is beyond is counted, and the count is a row as well.
-Devices that enrol have a small share of their own, so that many new ones do not hide an attack.
+Any sender of datagrams can cause such rows, so their rate and the number that wait for the database
+are bounded. Suppressed rows are counted, and the count is written as a row. Enrolling devices have
+a small share of their own, so that many new ones do not hide an attack.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class AuditLog:
         self._note(event.sender.hex(":"), what, event.detail, event.address)
 
     def enrolled(self, entry: FleetEntry) -> None:
-        """Servers need a code, so that of them no flood can come."""
+        """Not rate limited for servers, as each needs a code."""
         if entry.kind == "router" and not self._may_enrol():
             self._suppress()
             return
@@ -64,7 +64,7 @@ class AuditLog:
         self._note(entry.hashname, "security.foreign_name", why, address, entry.sender)
 
     def called(self, observation: Observation) -> None:
-        """A call that a server relayed. Only enrolled servers tell of these, so no rate applies."""
+        """A call that a server relayed. Only enrolled servers report these, so no rate applies."""
         try:
             call = telemetry.decode(observation.content)
         except DecodeError:
@@ -129,7 +129,7 @@ class AuditLog:
         self._rows.append(row)
 
     def _may_enrol(self) -> bool:
-        """While the database is away, rows wait; half of their places are not for enrolments."""
+        """While the database is away, rows wait; enrolments may use half of the places."""
         return len(self._rows) < ROWS_MAX // 2 and self._enrolments.take(1.0, self._loop.time())
 
     def _suppress(self) -> None:

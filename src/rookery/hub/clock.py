@@ -1,9 +1,9 @@
-"""Wall time for a hub, and who is silent although clocks may be set.
+"""Wall time for a hub, and which senders are silent, robust against steps of the clock.
 
-Entries carry wall seconds, as several hubs share them. When the wall clock is set, everybody's
-last report is suddenly long ago, or yet to come. So each reading is held against the monotonic
-clock; after a step nobody is called silent until everybody had the time to report again, and from
-then on a report out of the future is one from before the step.
+Entries carry wall seconds, as several hubs share them. When the wall clock is set, last reports
+suddenly lie far in the past or in the future. So each reading is compared with the monotonic clock:
+after a step no sender counts as silent until all had the time to report again, and from then on a
+report dated in the future is one from before the step.
 """
 
 import time
@@ -15,7 +15,7 @@ Seconds = Callable[[], float]
 
 
 class HubClock:
-    """Reads both clocks; a step is noticed by whatever reading comes next."""
+    """Reads both clocks; a step is noticed at the next reading."""
 
     def __init__(
         self, silent_after_s: float, wall: Seconds = time.time, monotonic: Seconds = time.monotonic
@@ -38,14 +38,14 @@ class HubClock:
         return wall_s
 
     def is_silent(self, last_seen: float) -> bool:
-        """Whether somebody seen last at this time should have reported since."""
+        """True if a sender last seen at this time should have reported since."""
         age_s = self.now() - last_seen
         if self._monotonic() < self._settled_at:
             return False
         return not -STEP_S <= age_s <= self._silent_after_s
 
     def counted(self, last_seen: float) -> float:
-        """The same, but neither in the future nor, right after a step, before the silence."""
+        """`last_seen` corrected for steps: not in the future, and not silent right after a step."""
         now = self.now()
         if self._monotonic() < self._settled_at:
             last_seen = max(last_seen, now - self._silent_after_s)

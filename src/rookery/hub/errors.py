@@ -1,7 +1,7 @@
 """Why a client cannot have its device right now.
 
 UnreachableError
-├── UnknownDeviceError   nobody of that MAC ever reported
+├── UnknownDeviceError   no device with this MAC ever reported
 ├── SilentDeviceError    it did once, but not lately
 └── StoreUnavailableError       a store does not answer; try again soon
 """

@@ -1,10 +1,10 @@
 """The hub: composition root. It starts and ends the parts, and decides nothing itself.
 
-UDP  ──▶ report socket ──▶ report flow ──▶ spool, hot store ──▶ acknowledgements
-TCP  ──▶ device door ──▶ reception ┬─▶ matchmaker ──▶ meetings ──▶ servers
-                                   └─▶ lease desk ──▶ servers
+UDP  ──▶ ReportSocket ──▶ ReportFlow ──▶ spool, hot store ──▶ acknowledgements
+TCP  ──▶ HubListener ──▶ HubRequestHandler ┬─▶ Matchmaker ──▶ RendezvousDriver ──▶ servers
+                                           └─▶ LeaseService ──▶ servers
 HTTP ──▶ web (above) ──▶ `wish`, `steps`, `entry`, `servers`
-         bookkeeper ──▶ database
+         EntryWriter ──▶ database
 """
 
 import asyncio
@@ -63,7 +63,7 @@ from rookery.wire.fleet.mac import mac_text
 from rookery.wire.link.path import NetPath, Path, UrlPath, net_path
 from rookery.wire.link.uri import LinkAddress
 
-CLOSE_S = 2.0  # for what is on its way; what takes longer comes again
+CLOSE_S = 2.0  # for pending work; reports beyond it are sent again
 
 _WISH_MARGIN_S = 10.0
 
@@ -232,14 +232,14 @@ class Hub:
         return LinkAddress(self.hashname, dict(self._identity.keys), tuple(self._paths))
 
     def advertise_http(self, url: str) -> None:
-        """Have the link name this URL, once somebody serves it."""
+        """Add this URL to the link, once the web is served there."""
         self._paths = [path for path in self._paths if isinstance(path, NetPath)]
         self._paths.append(UrlPath(url))
 
     async def wish(
         self, mac: bytes, client: str, authority: SeatAuthority, address: str = ""
     ) -> Wish:
-        """Remember that `client` wants this device, by what it may, and where it comes from.
+        """Make a wish of `client` for this device, with its authority and address.
 
         Raises UnknownDeviceError, SilentDeviceError (with `last_seen`), StoreUnavailableError, or
         CongestionError when too many wait already.
@@ -309,7 +309,7 @@ class Hub:
 
     @property
     def report_counters(self) -> ReportValidatorCounters:
-        """Reports and hellos, as the desk judged them."""
+        """Reports and hellos by outcome."""
         return self._validator.counters
 
     @property
@@ -368,7 +368,7 @@ class Hub:
         self._socket.read(flow.offer, lambda: flow.is_full)
 
     def _expect(self, address: str, seconds: float) -> None:
-        """Strangers do not keep out who comes from there."""
+        """Expect a connection from this address: strangers do not use up its room."""
         self._listener.expect(address, seconds)
 
     def _own(self, work: Coroutine[object, object, None]) -> None:

@@ -1,6 +1,10 @@
-"""What a hub keeps in its data folder beside database and spool: its keys.
+"""The keys of all hubs on a database, with a copy of each in the data folder.
 
-DATA/identity.json     hubs that share a database share them through it
+DATA/identity.json     the identity by which devices and servers know the hub
+DATA/authority.pem     private key and certificate of the certificate authority, mode 600
+
+Devices and clients remember these keys, so hubs that stand in for each other share them through
+the database.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Metrics of a hub for Prometheus, read from its parts' own counts when somebody asks.
+"""Metrics of a hub for Prometheus, read from the counters of its parts on each request.
 
 Counters are named `rookery_<noun>_<unit>_total`. No label names a device: there are too many.
 """
@@ -28,7 +28,7 @@ from rookery.store.spool.spool import Spool
 
 
 class HubCounts(NamedTuple):
-    """Counts since the hub started that its status page shows beside those of reports."""
+    """Counts since the hub started, in addition to those of reports, for the status page."""
 
     undecided_reports: Mapping[str, int]  # left to be sent again, by reason
     dropped_datagrams: int  # that the system's socket buffer had no room for

@@ -5,7 +5,7 @@
     server ◀─ CERTIFIED: chain ─ hub
 
 A name must be in the server's own report, and the server with this very key must answer under it:
-who announces another's address gets nothing for it.
+a server that reports the address of another gets no certificate for it.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ CertificateIssued = Callable[[FleetEntry, frozenset[str]], None]
 
 
 class ServerCertificates:
-    """`certify` is what the hub does when a server asks."""
+    """`certify` answers a server's request."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ServerCertificates:
         return CertifiedMessage(tuple(each.public_bytes(Encoding.DER) for each in chain))
 
     async def _server(self, line: SealedConnection) -> tuple[FleetEntry, LoadReport]:
-        """Who asks, with its last report; CongestionError while there is no such server."""
+        """The entry and last report of the server; CongestionError while there is none."""
         assert line.peer is not None
         (entry,) = await self._hot.entries([server_id(line.peer)])
         if entry is None or entry.kind != "server" or entry.hashname != line.peer:

@@ -18,7 +18,7 @@ class HubListenerLimits(ConnectionAdmissionLimits, frozen=True, kw_only=True):
 
     address_connections_max: int = 64  # each stays for moments only
     authenticate_s: float = 10.0  # from the first byte to a proved identity
-    idle_s: float = 60.0  # without a word while nothing is going on
+    idle_s: float = 60.0  # without a message on an idle connection
     received_bytes_max: int = 1 << 16  # over one connection: a device has little to say
     unsent_bytes_max: int = 1 << 18
 
@@ -41,7 +41,7 @@ class SpoolLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a hub may be told; the folder is the only thing it must be told."""
+    """All settings of a hub; only the data folder is required."""
 
     data: Path  # keys, database, snapshot and spool live below it
     udp: str = "127.0.0.1:0"
@@ -62,7 +62,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     reports: ReportLimits = ReportLimits()
     spool: SpoolLimits = SpoolLimits()
     forecast: Path | None = None  # file with what an analysis expects of servers
-    forecasters: tuple[str, ...] = ()  # hashnames of those whose forecasts are believed
+    forecasters: tuple[str, ...] = ()  # hashnames of trusted forecasters
     is_forecast_followed: bool = True
 
     @property

@@ -1,4 +1,11 @@
-"""The door for devices: TCP, sealed at once. Who proves its name in time may say a little."""
+"""Hub listener: the TCP port for devices and servers, sealed from the first byte.
+
+Connections must prove their identity in time; their first message decides what serves them:
+
+ASK           a device, for a wish                    Matchmaker
+HOLD, RENEW   a server, for leases of its seats       LeaseService
+CERTIFY       a server, for a certificate of its TLS  ServerCertificates
+"""
 
 import asyncio
 from collections import Counter
@@ -27,7 +34,7 @@ PeerHandler = Callable[[SealedConnection], Awaitable[None]]
 
 
 class HubListener:
-    """Hands each device that has proved who it is to `welcome`, and closes when that returns."""
+    """Passes each authenticated connection to `welcome`, and closes it when that returns."""
 
     def __init__(self, identity: Identity, welcome: PeerHandler, limits: HubListenerLimits) -> None:
         self._identity = identity
@@ -44,7 +51,7 @@ class HubListener:
         return await self._listener.listen(host, port, self._accepted)
 
     def expect(self, address: str, seconds: float) -> None:
-        """Somebody who was called, or whom we know, comes from this `ip` or `ip:port`."""
+        """Expect a called device or a known server from this `ip` or `ip:port`."""
         ip = address.rpartition(":")[0].strip("[]") if ":" in address else address
         self._admission.expect(ip, seconds, asyncio.get_running_loop().time())
 

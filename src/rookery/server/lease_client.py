@@ -1,11 +1,10 @@
-"""Leases: the server asks a hub, all the time, whether those who sit here still may.
+"""Lease client: keeps asking a hub whether the sessions at this server are still allowed.
 
     server ─ HOLD (new seats), LET_GO (free ones), RENEW n ─▶ hub        every `renew_s`
     server ◀──── RELEASE (what is not allowed), RENEWED n ─── hub
 
-The time of a lease counts from when the hub was asked, so an answer that was held up on the way
-gives no more than one that was not. A hub that does not answer is dialled anew, at its next
-address; meanwhile, and while there is none, the leases that were given last.
+A lease counts from the time of the request, so a delayed answer extends it no further. A hub that
+does not answer is dialled again, at its next address; until one answers, the last leases apply.
 """
 
 import asyncio
@@ -37,37 +36,39 @@ from rookery.wire.fleet.tlv import Tlv
 FORGOTTEN = "the hub does not know this server any more"
 
 _LIMITS = SealedConnectionLimits(unsent_bytes_max=64 << 20)  # the holds of all seats, at once
-_PENDING_MAX = 64  # questions without an answer that are remembered
+_PENDING_MAX = 64  # pending requests
 
 _log = logging.getLogger(__name__)
 
 
 class LeaseLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a hub is asked, and how long it is waited for; seconds."""
+    """Intervals of requests and timeouts, in seconds."""
 
     renew_s: float = 1.0
     patience_s: float = 2.0  # for an answer; doubled each time there is none
     patience_max_s: float = 15.0
     dial_s: float = 5.0
     retry_s: float = 0.5
-    stranger_s: float = 5.0  # until a hub is asked again that does not know us, or leases
+    stranger_s: float = (
+        5.0  # until a hub is asked again that does not know this server, or has no leases
+    )
 
 
 class SeatHolder(Protocol):
-    """Who has the seats."""
+    """The holder of the seats."""
 
     @property
     def held(self) -> list[HoldMessage]:
         """Those that have a lease."""
 
     def renew(self, seats: list[str], requested_at: float) -> None:
-        """A hub that was asked then says that these are allowed."""
+        """A hub allows these, as of the time of the request."""
 
     def revoke(self, seat: str, reason: str) -> None:
-        """A hub says that this one is not."""
+        """A hub does not allow this one."""
 
     def revoke_all(self, reason: str) -> None:
-        """A hub says that none is."""
+        """A hub allows none."""
 
 
 class LeaseClient:
@@ -117,7 +118,7 @@ class LeaseClient:
         self.tally["renewed"] += 1
 
     def unanswered(self) -> None:
-        """It was waited for in vain; it may only be slow."""
+        """No answer in time; the hub may only be slow."""
         self._patience_s = min(2 * self._patience_s, self._limits.patience_max_s)
         self.tally["unanswered"] += 1
 
@@ -150,7 +151,7 @@ class _LeaseRefusedError(Exception):
 
 
 class _LeaseConnection:
-    """One connection: what the hub was told on it, and what it was asked."""
+    """One connection to a hub: seats announced on it, and pending requests."""
 
     def __init__(
         self, line: SealedConnection, holder: SeatHolder, limits: LeaseLimits, leases: LeaseClient
@@ -162,7 +163,7 @@ class _LeaseConnection:
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
         self._announced: dict[str, int] = {}  # seats, and the first RENEW after their HOLD
-        self._pending: dict[int, float] = {}  # numbers without an answer, and when they were asked
+        self._pending: dict[int, float] = {}  # pending requests by number, and when they were sent
 
     async def run(self) -> None:
         """Until the hub is gone, or refuses us."""

@@ -1,4 +1,4 @@
-"""Pages for whoever watches a server: is it alive, is it of use, and figures for Prometheus."""
+"""Status pages of a server: liveness, readiness, and metrics for Prometheus."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -12,11 +12,11 @@ from rookery.runtime.net.http_listener import HttpResponse
 
 
 class MetricsSource(Protocol):
-    """What there is to see of a server."""
+    """What a server shows of itself."""
 
     @property
     def problems(self) -> list[str]:
-        """Why it is of no use now; empty when it is."""
+        """Why it is not ready; empty when it is."""
 
     def gauges(self) -> Mapping[str, tuple[str, float]]:
         """Text and value by name."""
@@ -48,7 +48,7 @@ class StatusPages:
 
 
 class _ServerMetrics(Collector):
-    """Made when somebody asks; nothing is counted twice."""
+    """Prometheus text, made on each request."""
 
     def __init__(self, server: MetricsSource) -> None:
         self._server = server

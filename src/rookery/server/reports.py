@@ -35,7 +35,7 @@ from rookery.wire.fleet.telemetry import CallReport, LoadReport, SessionReport
 AUDITS_MAX = 10_000  # calls and seats that wait; the oldest are dropped and counted
 AHEAD_MAX = 32  # reports that the hub does not have, before more audits join them
 
-# A server has more to tell than a device, and there are few of them.
+# A server has more to report than a device, and there are few servers.
 _LIMITS = SenderLimits(kept_max=2 * AUDITS_MAX, in_flight_max=16, pace_s=0.002)
 _JITTER = 0.05  # of the interval
 _AUDIT_S = 0.05  # between looks at whether the hub has taken some
@@ -106,7 +106,7 @@ class ServerReports:
         return len(self._audits)
 
     def audit(self, seat: str, audit: RelayedCall) -> None:
-        """A call was relayed; the hub shall know."""
+        """Report a call that was relayed."""
         self.tally["audits"] += 1
         self._add(
             CallReport(
@@ -121,7 +121,7 @@ class ServerReports:
         )
 
     def ended(self, ended: EndedSession) -> None:
-        """A seat is free again; the hub shall know, for the lake."""
+        """Report a session that ended, for the lake."""
         self.tally["sessions"] += 1
         now = _wall_ms()
         self._add(
@@ -147,7 +147,7 @@ class ServerReports:
         self._is_waiting.set()
 
     async def close(self) -> None:
-        """Say that there are no seats any more; audits that wait are kept for the next start."""
+        """Report that there are no seats any more; pending audits are kept for the next start."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

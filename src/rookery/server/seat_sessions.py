@@ -1,4 +1,11 @@
-"""Table: what belongs to one seat while it is taken, and what remains to be said of it after."""
+"""Seat sessions: the connections and timers of all seats of a server.
+
+    hub ───────── reserve, release ──▶ ┌──────────────┐ ──▶ reserved, arrived, abandoned ──── hub
+    device ── seat, messages, leave ─▶ │ SeatSessions │ ──▶ messages, dismissal ── device, client
+    client ── seat, messages, leave ─▶ └──────────────┘ ──▶ audits, ended sessions
+
+`fleet.rendezvous.seats` decides who gets a seat, `fleet.rpc.relay` where a message goes.
+"""
 
 import asyncio
 from collections import Counter
@@ -52,7 +59,7 @@ class SeatPeer(Protocol):
 
 
 class EndedSession(msgspec.Struct, frozen=True):
-    """A seat is free again."""
+    """The record of a session that has ended."""
 
     seat: str
     client: str
@@ -78,7 +85,7 @@ class SeatSession:
         self.sent_bytes = self.received_bytes = 0  # to and from the device
 
     def ended(self, reason: str, now: float) -> EndedSession:
-        """The seat is free again."""
+        """The record of this session."""
         reserve = self._reserve
         return EndedSession(
             reserve.seat,
@@ -95,7 +102,7 @@ Audited = Callable[[str, RelayedCall], None]  # the seat, and what happened ther
 
 
 class PeerSession:
-    """One peer's hold of its side of a seat."""
+    """One peer's side of a seat."""
 
     def __init__(self, sessions: "SeatSessions", hold: SeatHold, peer: SeatPeer) -> None:
         self._sessions = sessions
@@ -189,12 +196,12 @@ class SeatSessions:
             self.revoke(seat, reason)
 
     def renew(self, seats: Iterable[str], requested_at: float) -> None:
-        """A hub that was asked then says that these are allowed."""
+        """A hub allows these, as of the time of the request."""
         self.seats.renew(seats, requested_at)
         self._arm()
 
     def hub_gone(self, hub: Tell) -> None:
-        """What was only promised to it, nobody else knows of."""
+        """Free the seats that are only promised to this hub: no other hub knows of them."""
         for seat in [seat for seat, session in self._sessions.items() if session.hub is hub]:
             if (freed := self.seats.withdraw(seat)) is not None:
                 self._freed(freed, FaultCode.NO_SEAT, tell_hub=False)
@@ -274,7 +281,7 @@ class SeatSessions:
                     await self._quiet.wait()
 
     def close(self) -> None:
-        """Tell everybody that the server stops."""
+        """End all sessions, as the server stops."""
         self._is_draining = True
         for seat in list(self._sessions):
             if (freed := self.seats.release(seat)) is not None:

@@ -1,8 +1,8 @@
-"""The server: composition root. Doors in front, sessions behind, reports to the hub beside.
+"""The server: composition root. Listeners in front, sessions behind, reports to the hub.
 
-hub, devices, clients ─ TCP ─▶ Door ──┐
-browsers ─ WebSocket ───────▶ WebListener ┼─▶ Sessions ─ audits ─▶ Reports ─ UDP ─▶ hub
-                                      └─▶ Seats, relays
+hub, devices, clients ─ TCP ─▶ ServerListener ─┐
+browsers ─ WebSocket ────────▶ WebListener ────┼─▶ SeatSessions ─ audits ─▶ ServerReports ─▶ hub
+                                               └─▶ Seats, relays
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Server:
         self._renewing: asyncio.Task[None] | None = None
         self._hub = hub
         self.port = 0
-        self.tcp = ""  # where others find us
+        self.tcp = ""  # its advertised address
         self.http: str | None = None
         self.ws = ""
 
@@ -124,7 +124,7 @@ class Server:
         )
 
     async def close(self) -> None:
-        """No new seats; open calls have a moment, then everybody is told, and it is over."""
+        """Take no new seats, let open calls finish for a moment, then close all connections."""
         if self._certifying is not None:
             self._certifying.cancel()
             await asyncio.gather(self._certifying, return_exceptions=True)
@@ -179,7 +179,7 @@ class Server:
         if self._reports is not None:
             self._reports.ended(ended)
 
-    # What its pages tell.
+    # For its status pages.
 
     def gauges(self) -> Mapping[str, tuple[str, float]]:
         seats = self._sessions.seats

@@ -38,7 +38,7 @@ LOOK_S = 60.0
 _DIAL_S = 10.0
 _ANSWER_S = 60.0  # the hub connects to each name
 _FIRST_PAUSE_S = 1.0
-_DENIED_PAUSE_S = 60.0  # a refusal is on record at the hub
+_DENIED_PAUSE_S = 60.0  # the hub audits each refusal
 _SIZE_MAX = 1 << 15
 _LIMITS = SealedConnectionLimits(received_bytes_max=1 << 16)
 
@@ -73,7 +73,7 @@ class FilesTls:
         self._given = CertificateFileWatcher(files, live)
 
     def announce(self, names: frozenset[str]) -> None:
-        """The operator has seen to them."""
+        """Nothing to do: the operator provides the files."""
 
     async def run(self) -> None:
         while True:

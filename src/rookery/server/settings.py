@@ -26,7 +26,7 @@ class ServerListenerLimits(ConnectionAdmissionLimits, frozen=True, kw_only=True)
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a server may be told."""
+    """All settings of a server."""
 
     folder: Path  # its keys are there, and what it remembers
     tcp: str = "127.0.0.1:0"
@@ -39,7 +39,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] = ()  # whose pages may open WebSockets; none: all, with a ticket
     report_s: float = REPORT_INTERVAL_S
     linger_s: float = LINGER_S  # for a client to come back
-    lease_s: float = LEASE_S  # for a seat that no hub speaks for
+    lease_s: float = LEASE_S  # for a seat that no hub renews
     drain_s: float = 1.5  # for open calls, once the server is told to stop
     listener: ServerListenerLimits = ServerListenerLimits()
     relay: RelayLimits = RelayLimits()

@@ -1,13 +1,13 @@
-"""The door: one TCP listener for the hub, for devices and for clients.
+"""Server listener: one TCP port for the hub, for devices and for clients.
 
-    first message   from whom                then
+    first message   from                     then
     RESERVE         the hub, by hashname     RESERVE and RELEASE, and what became of the seats
     ARRIVE          the seat's device        WELCOME, JSON-RPC
-    ATTEND          whoever has the ticket   WELCOME, JSON-RPC
+    ATTEND          a holder of the ticket   WELCOME, JSON-RPC
 
-Everybody else is told ERROR and closed. A client that says ERROR itself is done with its seat; one
-that is merely lost may come back. Who proves no identity and takes no seat in time is
-closed as well, and so is a client or hub that gives no sign of life for long.
+Other connections get ERROR and are closed. A client that sends ERROR itself is done with its seat;
+one whose connection is lost may come back. Connections that do not authenticate and take a seat in
+time are closed, and so are clients and hubs without a sign of life for long.
 """
 
 import asyncio
@@ -42,11 +42,11 @@ from rookery.wire.fleet.messages import (
 from rookery.wire.fleet.tags import ERROR
 from rookery.wire.fleet.tlv import Tlv
 
-HUB_EXPECTED_S = 86_400.0  # since it came last
+HUB_EXPECTED_S = 86_400.0  # after its last connection
 
 
 class SealedPeer:
-    """A device or client at the other end of a sealed line."""
+    """A device or client at the other end of a sealed connection."""
 
     def __init__(self, line: SealedConnection) -> None:
         self._line = line
@@ -66,7 +66,7 @@ class SealedPeer:
 
 
 class ServerListener:
-    """Lets in who may come, and hands them to the sessions."""
+    """Admits connections and passes them to the sessions."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ServerListener:
         return await self._listener.listen(host, port, self._accepted)
 
     async def close(self) -> None:
-        """Tell everybody, and close."""
+        """Close the listener and its connections."""
         await self._listener.close()
 
     def _accepted(self) -> SealedConnection:
@@ -191,7 +191,7 @@ def _dismiss(line: SealedConnection) -> None:
 
 
 async def _next(line: SealedConnection, idle_s: float | None) -> Tlv | None:
-    """What comes next; TimeoutError when not even a sign of life does."""
+    """The next TLV; TimeoutError after `idle_s` without a sign of life."""
     while idle_s is not None:
         until = line.received_at + idle_s
         try:

@@ -1,12 +1,12 @@
-"""A connection of the web: one request for a page, or a WebSocket of text messages.
+"""A web connection: one request for a page, or a WebSocket of text messages.
 
     GET /page                 ──▶  the page, and the end
     GET /rpc, Upgrade         ──▶  101, text messages both ways
     anything else             ──▶  400, 403, 404 or 405, and the end
 
 No extension is negotiated, so nothing that a peer sends can inflate. Before a peer is admitted, its
-messages are short. Messages that nobody takes stop the reading, bytes that the peer does not take
-end the connection.
+messages are short. Messages that are not consumed stop the reading; bytes that the peer does not
+take end the connection.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from rookery.runtime.net.http_listener import HttpResponse
 from rookery.server.settings import ServerListenerLimits
 
 RESOURCE = "/rpc"
-FIRST_SIZE_MAX = 1024  # of a message by whom nobody knows yet
+FIRST_SIZE_MAX = 1024  # of a message before the client is authenticated
 UNSUPPORTED, TOO_BIG, BROKEN = 1003, 1009, 1002  # reasons to close, as RFC 6455 numbers them
 
 _GOODBYES = (1000, 1005)  # on purpose; a page that is left or loaded again says 1001
@@ -44,10 +44,10 @@ Page = Callable[[str], HttpResponse]
 
 
 class WebConnectionOwner(Protocol):
-    """Who keeps count of the connections."""
+    """Keeps count of the connections."""
 
     def connected(self, line: "WebConnection") -> None:
-        """Somebody is there; `abort` it to refuse."""
+        """A new connection; `abort` it to refuse."""
 
     def lost(self, line: "WebConnection") -> None:
         """The connection is gone."""
@@ -101,7 +101,7 @@ class WebConnection(asyncio.Protocol):
         return self._received.popleft()
 
     def admit(self) -> None:
-        """Take long messages, too: it is known who sends them."""
+        """Take long messages from now on: the client is authenticated."""
         self._size_max = MESSAGE_SIZE_MAX
 
     def send(self, message: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The door for browsers: WebSocket at `/rpc`, and pages for whoever watches the server.
+"""Web listener: WebSocket at `/rpc` for browsers, and the status pages.
 
     browser ─ {"seat":"…","ticket":"…"} ─▶ server          the first message, within seconds
     browser ◀─ {"seat":"…","mac":"…","ticket":"…","seconds":60} ─ server
@@ -86,7 +86,7 @@ class WebListener:
         return await self._listener.listen(host, port, self._accepted, secured)
 
     async def close(self) -> None:
-        """Tell everybody, and close."""
+        """Close the listener and its connections."""
         await self._listener.close()
 
     def _accepted(self) -> WebConnection:

@@ -115,7 +115,7 @@ def test_a_hello_is_refused_once_however_often_that_is_said_f4() -> None:
     hello = greeting()
     hello.want(0.0)
     assert hello.due(0.0) is not None
-    assert [hello.hear_refusal() for _ in range(3)] == [True, False, False]
+    assert [hello.is_first_refusal() for _ in range(3)] == [True, False, False]
     hello.refused(0.0)
     assert hello.due(100.0) is not None
-    assert hello.hear_refusal()
+    assert hello.is_first_refusal()

@@ -1,6 +1,6 @@
 """Alert: something is the matter, since when, and with what.
 
-    what can be seen ──▶ rules ──▶ conditions ──▶ watch ──▶ raised, changed, resolved
+    what can be seen ──▶ rules ──▶ conditions ──▶ tracker ──▶ raised, changed, resolved
 
 A condition is what a look at the fleet finds right now; it is found anew at every look, under the
 same key. An alert is one that lasted, and is told once, however often it is found.
@@ -48,7 +48,7 @@ class AlertCondition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertRaised(msgspec.Struct, frozen=True):
-    """A condition lasted: people are to know."""
+    """A condition lasted: notify people."""
 
     condition: AlertCondition
     since: float

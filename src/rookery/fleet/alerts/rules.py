@@ -1,7 +1,7 @@
 """Alert rules: what of servers, spools, lake, mesh and security is worth an alert.
 
-Where a figure decides, the way out is another than the way in: a server that is open as full stays
-so until it is clearly not, so that one seat more or less makes no alert.
+Thresholds have hysteresis: an alert about a full server stays open until the server is clearly not
+full, so that one seat more or less makes no new alert.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +36,7 @@ class SeenSpool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     bytes_max: int
     is_full: bool
-    unlanded_bytes: int | None  # None: nobody lands it
+    unlanded_bytes: int | None  # None: no lake lands it
 
 
 class SeenMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ def servers(seen: Sequence[SeenServer], open_keys: Collection[str]) -> list[Aler
 
 
 def spool(seen: SeenSpool, open_keys: Collection[str]) -> list[AlertCondition]:
-    """Full, or on the way there because nobody lands it."""
+    """Full, or filling because no lake lands it."""
     entity = (f"spool {seen.name}",)
     if seen.is_full:
         return [

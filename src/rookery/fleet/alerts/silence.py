@@ -21,7 +21,7 @@ _TOGETHER_MIN = 10  # silent ones without anything in common, which are one aler
 
 
 class SeenDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """A device that belongs to somebody, as the hub last heard of it."""
+    """A device that has an owner, as of its last report."""
 
     mac: str
     name: str

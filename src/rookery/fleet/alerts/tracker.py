@@ -1,4 +1,4 @@
-"""Alert watch: from conditions found at each look to alerts that are raised, changed and resolved.
+"""Alert tracker: conditions found at each look become alerts: raised, changed and resolved.
 
                  found                     held raise_after_s
     (nothing) ──────────▶ pending ────────────────────────────▶ open ──┐ found: changed, if it is
@@ -43,7 +43,7 @@ class _OpenAlert(msgspec.Struct):
 
 
 class AlertTracker:
-    """`handle` each look; whoever takes over from another starts with what that one left open."""
+    """`handle` each look; a tracker that takes over starts with the alerts left open."""
 
     def __init__(self, limits: AlertTrackerLimits, opened: Iterable[AlertCondition] = ()) -> None:
         self._limits = limits
@@ -53,7 +53,7 @@ class AlertTracker:
 
     @property
     def open_keys(self) -> frozenset[str]:
-        """Of alerts that are open, for rules whose way out is another than their way in."""
+        """Keys of open alerts, for rules with hysteresis."""
         return frozenset(self._open)
 
     def handle(

@@ -1,4 +1,4 @@
-"""Code: what lets one device or server enrol, once."""
+"""Enrolment code: lets one device or server enrol, once."""
 
 import msgspec
 
@@ -6,14 +6,14 @@ from rookery.fleet.entry import FleetKind
 
 
 class EnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
-    """As the database keeps it; the code itself it does not know."""
+    """As the database keeps it, without the code itself."""
 
     id: bytes  # the first 8 bytes of the key
     key: bytes
     kind: FleetKind
     owner: int | None  # account that is to own the device; None: no owner yet
     expires_at: float  # wall seconds
-    used_by: str = ""  # hashname; who used a code may use it again, should the hub forget it
+    used_by: str = ""  # hashname; it may use the code again if the hub has forgotten it
 
     def admits(self, kind: FleetKind, hashname: str, now: float) -> bool:
         """Whether that sender may enrol with it now."""

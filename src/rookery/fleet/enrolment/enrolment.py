@@ -1,9 +1,9 @@
-"""Enrolment: who gets a secret, and how an unknown sender becomes a known one.
+"""Enrolment: which senders get a secret, and how an unknown sender becomes a known one.
 
     hello ──▶ SECRET, sealed to its key ──▶ hello with a report, proved with the secret ──▶ entry
 
-The hub remembers nothing between the two: a secret can be derived again, and who proves one has
-been let in, and holds the key.
+The hub keeps no state between the two: a secret can be derived again, and a sender that proves it
+was admitted and holds the key.
 """
 
 from struct import Struct
@@ -41,7 +41,7 @@ _NONCE = Struct(">Q")
 
 
 class Enrolment:
-    """The part of the report desk that knows policy, codes and keys."""
+    """The part of the report validator that knows policy, codes and keys."""
 
     __slots__ = (
         "_counters",
@@ -83,7 +83,7 @@ class Enrolment:
         code: EnrolmentCode | None,
         now: float,
     ) -> ReportOutcome:
-        """To a hello alone: a secret, if the policy has nothing against it."""
+        """Answer a hello without a report: a secret, if the policy admits the sender."""
         name = name_of(hello)
         generation = secrets.generation(hello.sender, now, self._settings.renewal_s)
         if entry is None:
@@ -104,25 +104,25 @@ class Enrolment:
                 hello.key,
                 IssuedSecret(generation, secret, hello.nonce, int(now * 1000)),
             )
-        except RemoteError:  # a key that nothing can be sealed to
+        except RemoteError:  # not a usable key
             self._counters.malformed += 1
             return ReportOutcome()
         self._counters.hellos += 1
         return ReportOutcome(sealed)
 
     def put_off(self, hello: HelloDatagram) -> ReportOutcome:
-        """There is no room now; it asks again later."""
+        """There is no room: answer BUSY; the sender retries later."""
         self._counters.busy += 1
         return ReportOutcome(_fault(BUSY, hello))
 
     def introduce(
         self, incoming: IncomingReport, hello: HelloDatagram, code: EnrolmentCode | None, now: float
     ) -> FleetEntry | ReportOutcome:
-        """An entry for an unknown sender, if its report is proved; or why there is none."""
+        """An entry for an unknown sender whose report is proved; otherwise the answer to send."""
         name = name_of(hello)
         if not self._admits(incoming, hello, name, code, now):
             return self._deny(incoming, hello, now)
-        # A hello came just before, so an old secret is somebody else's.
+        # The hello was just answered with a new secret, so an old one cannot be this sender's.
         newest = secrets.generation(hello.sender, now, self._settings.renewal_s)
         return FleetEntry(
             sender=hello.sender,
@@ -139,7 +139,7 @@ class Enrolment:
         )
 
     def renew(self, entry: FleetEntry, report: ReportDatagram, now: float) -> bytes:
-        """The newest secret in answer to a report that was proved with an older one, or nothing."""
+        """The newest secret for a sender that used an older one; empty beyond the rate limit."""
         if not self._renewals.take(1.0, now):
             self._counters.renewals_put_off += 1  # the old one is good until the next time
             return b""
@@ -192,7 +192,7 @@ def name_of(hello: HelloDatagram) -> str:
 def is_admitting(
     code: EnrolmentCode, incoming: IncomingReport, hello: HelloDatagram, name: str, now: float
 ) -> bool:
-    """Whether the code is for that sender, and the hello was made by who knows it."""
+    """True if the code is for that sender and the hello proves knowledge of it."""
     return code.admits(incoming.kind, name, now) and secrets.is_code_proved(
         code.key, hello.proved, hello.code_proof
     )

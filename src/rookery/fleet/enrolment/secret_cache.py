@@ -1,4 +1,4 @@
-"""Secret cache: derived secrets of the senders heard last, so that most proofs cost one hash.
+"""Secret cache: derived secrets of recent senders, so that most proofs cost one hash.
 
 They are kept ready to prove with: see `secrets.prover`.
 """
@@ -11,7 +11,7 @@ from rookery.wire import base32
 
 
 class KeptSecret:
-    """Of one sender, who has proved that it knows it; and from where it did so last."""
+    """A secret that its sender has proved to know, and the address it last did so from."""
 
     __slots__ = ("address", "address_text", "generation", "hashname", "prover")
 
@@ -39,7 +39,7 @@ class SecretCache:
         return len(self._young) + len(self._old)
 
     def kept(self, entry: FleetEntry, generation: int) -> KeptSecret | None:
-        """The secret, if it is at hand."""
+        """The cached secret, or None."""
         sender = entry.sender
         kept = self._young.get(sender)
         if kept is None:
@@ -49,15 +49,15 @@ class SecretCache:
         return kept
 
     def derive(self, sender: bytes, hashname: str, generation: int) -> bytes:
-        """Without a look at what is kept."""
+        """Derive a secret, bypassing the cache."""
         return secrets.derive(self._master, sender, base32.decode(hashname), generation)
 
     def prover(self, entry: FleetEntry, generation: int) -> blake2s:
-        """What proves by the secret, made anew."""
+        """A new prover for the secret."""
         return secrets.prover(self.derive(entry.sender, entry.hashname, generation))
 
     def keep(self, entry: FleetEntry, generation: int, prover: blake2s) -> None:
-        """Only what was proved is worth it: anybody can name senders and generations."""
+        """Cache a secret once it was proved: unproved senders and generations may be made up."""
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._old.pop(entry.sender, None)

@@ -58,7 +58,7 @@ def prove(secret: bytes, proved: bytes) -> bytes:
 
 
 def prover(secret: bytes) -> blake2s:
-    """What makes the secret's proofs; to keep one saves a third of what each costs."""
+    """A keyed hash that makes the secret's proofs; reusing it saves a third of the cost."""
     return blake2s(digest_size=PROOF_SIZE, key=secret, person=_PROOF_PERSON)
 
 
@@ -93,7 +93,7 @@ def code_key(code: str) -> bytes:
 
 
 def code_id(key: bytes) -> bytes:
-    """By which the hub finds the code of a hello."""
+    """The id by which the hub finds the code of a hello."""
     return key[:CODE_ID_SIZE]
 
 
@@ -107,12 +107,12 @@ def is_code_proved(key: bytes, hello: bytes, proof: bytes) -> bool:
 
 
 def claim_code(secret: bytes) -> str:
-    """What the agent shows and its owner types into the cabinet."""
+    """What the agent shows and its owner types into the hub's page."""
     text = base32.encode(blake2s(b"claim", key=secret).digest())
     return text[:_CLAIM_CHARACTERS].upper()
 
 
 def is_claim_code(secret: bytes, typed: str) -> bool:
-    """Whether somebody has read the code off the device, whatever they made of its case."""
+    """True if `typed` is the claim code of the secret; case does not matter."""
     text = typed.translate(_SEPARATORS).upper()
     return compare_digest(claim_code(secret).encode(), text.encode())

@@ -1,4 +1,4 @@
-"""What a rendezvous is told, and what it has done.
+"""Events that a rendezvous handles, and the actions that it asks for.
 
 `Reserved`, `Refused`, `Arrived` and `Abandoned` are the server's messages as they came.
 Connections of devices are known by numbers that are never used again, those to servers by the seat.
@@ -41,7 +41,7 @@ class ServerLost(msgspec.Struct, frozen=True):
 
 
 class ClientGone(msgspec.Struct, frozen=True):
-    """Nobody waits for the device any more."""
+    """The client has stopped waiting."""
 
 
 class StepElsewhere(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class DirectDevice(msgspec.Struct, frozen=True):
 
 
 class SayStep(msgspec.Struct, frozen=True):
-    """Tell those who watch the wish."""
+    """Publish this step of the wish."""
 
     step: WishStep
 

@@ -1,12 +1,12 @@
-"""Outlook: how much fuller a server will soon be, by what an analysis of the past expects.
+"""Load forecast: how much fuller a server will soon be, by a signed analysis of the past.
 
     growth = confidence × plausibility × (fullest within the next hour, less now; as expected)
     0 ≤ growth ≤ FORECAST_MAX
 
-Expected shares hold for the middle of their steps, and between two of them in proportion. A
-forecast that is wrong about now is not believed about later: it is plausible by as much as what
-it expects now is near to what the server reports. Only what somebody trusted has signed counts,
-until it expires; without it placement is as if there were no forecasts.
+Expected shares hold for the middle of their steps and are interpolated in between. Plausibility
+falls as the share expected for now differs from the one that the server reports. A forecast counts
+only if a trusted forecaster has signed it, and until it expires; without one placement does not
+change.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 AHEAD_S = 3600
 LOOKS = 4  # at the time ahead
-ERROR_MAX = 0.5  # share of the seats; a forecast that is so wrong about now counts for nothing
+ERROR_MAX = 0.5  # share of the seats; a forecast with this error about now is ignored
 
 _MINUTE_S = 60
 _NOTHING: "Mapping[bytes, wire.ServerForecast]" = MappingProxyType({})
@@ -36,7 +36,7 @@ class _ExpectedLoad(NamedTuple):
 
 
 class LoadForecast:
-    """The forecast that a hub follows, if any; nobody is believed but `forecasters`."""
+    """The forecast that a hub follows, if any; only those of `forecasters` are accepted."""
 
     def __init__(self, forecasters: Collection[str] = frozenset[str]()) -> None:
         self.learned: TrustedArtifact[wire.Forecast] | None = None
@@ -46,9 +46,9 @@ class LoadForecast:
         self._minute = 0
 
     def follow(self, artifact: bytes | None) -> None:
-        """Follow this from now on, and nothing else; None: nothing at all.
+        """Follow this forecast from now on; None: follow none.
 
-        RemoteError when it is no forecast of somebody we trust; then nothing is followed either.
+        RemoteError when a trusted forecaster has not signed it; then none is followed.
         """
         self.learned, self._servers, self._known = None, _NOTHING, {}
         if artifact is not None:

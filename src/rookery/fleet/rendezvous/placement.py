@@ -7,10 +7,10 @@ seats a server will need soon beyond what it reports; it moves the load by FOREC
 and without one everything is as if there were none. The least loaded server wins, chance
 decides between equals.
 
-Where reports are old, the least loaded one would get everybody until its next report. So then two
-of the better half are drawn, and the less loaded of them wins.
+Where reports are old, the least loaded server would get every client until its next report. So two
+of the better half are drawn at random, and the less loaded of them wins.
 
-A server that is being drained gets nobody, however empty it is, until it is so no longer.
+A server that is being drained gets no sessions until draining ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,11 +39,11 @@ class ServerLoad(msgspec.Struct, frozen=True):
     digest40: bytes  # intermediate of its cipher set 40
     seats_max: int
     seats_used: int  # as reported: devices that sit there
-    reserved: int  # as the hubs count: promised, and nobody there yet
+    reserved: int  # as the hubs count: promised and not taken yet
     cpu: float  # 0 to 1
     mem: float  # 0 to 1
     reported_at: float  # on the clock of `choose`
-    is_draining: bool = False  # operators want nobody new there
+    is_draining: bool = False  # operators want no new sessions there
 
     @property
     def seats_free(self) -> int:

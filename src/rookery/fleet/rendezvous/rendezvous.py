@@ -1,4 +1,35 @@
-"""How long each step of a rendezvous may take, and how many servers are tried."""
+"""Rendezvous: how the hub brings a device, a server and a client together.
+
+    WISHED ─▶ CALLED ─▶ RESERVING ─▶ DIRECTED ─▶ ENDED: done
+                 ▲          │ ▲          │
+                 └──────────┘ └──────────┘        ENDED: failed, from everywhere
+
+    | state         | event                                | becomes   | actions            |
+    |---------------|--------------------------------------|-----------|--------------------|
+    | WISHED        | Reported                             | CALLED    | Call, called       |
+    | CALLED        | Reported                             | CALLED    | Call               |
+    | WISHED CALLED | DeviceConnected, DeviceAsked         | *attempt* | router_here        |
+    | AWAY          | the same                             | *attempt* | router_here        |
+    | RESERVING     | Reserved                             | DIRECTED  | Direct, directed   |
+    | RESERVING     | Refused, Abandoned, ServerLost, late | *attempt* | *drop*             |
+    | RESERVING     | DeviceLost                           | CALLED    | *drop*, called     |
+    | DIRECTED      | Arrived                              | ENDED     | arrived, done      |
+    | DIRECTED      | DeviceConnected, DeviceAsked         | *attempt* | *drop*             |
+    | DIRECTED      | Refused, Abandoned, ServerLost, late | CALLED    | *drop*, called     |
+    | WISHED CALLED | late                                 | ENDED     | failed             |
+    | AWAY          | late                                 | ENDED     | failed             |
+    | WISHED        | Elsewhere: called                    | CALLED    |                    |
+    | WISHED CALLED | Elsewhere: the device is there       | AWAY      |                    |
+    | any but ENDED | Elsewhere: the last step             | ENDED     | *drop*             |
+    | any but ENDED | ClientGone                           | ENDED     | *drop*, failed     |
+    | ENDED         | DeviceConnected, DeviceAsked         | ENDED     | CloseDevice        |
+
+Names in small letters are steps, reported to the client; *drop* is ReleaseSeat and CloseServer. An
+*attempt* chooses a server that has not failed yet, reports `reserving` and does ReserveSeat; where
+there is none, or there were `attempts_max`, the rendezvous fails. After DirectDevice, and on every
+transition to ENDED, open connections are closed, and ENDED does EndWish. Events that are not in the
+table change nothing. AWAY: another hub has the device; this one only reports the end to the client.
+"""
 
 from collections.abc import Callable
 from enum import Enum, auto
@@ -47,7 +78,7 @@ class RendezvousLimits(msgspec.Struct, frozen=True):
 
     @property
     def total_s(self) -> float:
-        """When the client knows, at the latest."""
+        """The time after which the client has its answer."""
         attempts_s = self.attempts_max * (self.reserve_s + self.arrive_s)
         returns_s = (self.attempts_max - 1) * self.return_s
         return self.report_s + self.connect_s + attempts_s + returns_s
@@ -112,7 +143,7 @@ class Rendezvous:
         return [self._say("wished", texts.WISHED, at)]
 
     def handle(self, event: RendezvousEvent, now: float, at: float) -> list[RendezvousAction]:
-        """What is to be done, in this order."""
+        """The actions that an event leads to, in order."""
         match event:
             case DeviceConnected(connection) | DeviceAsked(connection):
                 return self._device_is_here(connection, now, at)
@@ -155,7 +186,7 @@ class Rendezvous:
         self._connection = connection
         if self.state is RendezvousState.RESERVING:
             return actions
-        if self._attempt is not None:  # it comes back because the server was no good
+        if self._attempt is not None:  # it comes back because the server failed it
             reason = "the router could not use it"
             return actions + self._server_failed(self._attempt.seat, reason, now, at)
         actions.append(self._say("router_here", texts.DEVICE_HERE, at))

@@ -1,4 +1,4 @@
-"""Authority: what a client may have a seat by, and whether it still holds.
+"""Seat authority: the credential and ownership that a seat relies on, and whether they hold.
 
     | credential                  | ownership                                          |
     | session or token of a login | the owner's claim; or none, for operators only     |

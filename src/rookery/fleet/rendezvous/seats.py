@@ -1,4 +1,4 @@
-"""Seats: the only authority on who may sit at a server, whatever the hubs believe.
+"""Seats of a server: reserved by hubs, taken by a device and its client.
 
                reserve          arrive             attend
     (none) ──────────▶ PROMISED ──────▶ OCCUPIED ◀────────▶ ATTENDED
@@ -13,10 +13,10 @@
     | ATTENDED | never by itself                                   |
     | all      | `lease_s` after a hub last said that it is allowed |
 
-A promised seat goes with the connection it was reserved by, as nobody else knows of it. A hub asks
-for a seat and gets it or not; two hubs that want the last one ask the same table. The
-first ticket of each side is from the hub, and good once. A client that was let in gets another
-from here, with which it may come back, even while its old connection has not yet been missed.
+The server alone decides whether there is a seat, whatever hubs believe: two hubs that want the last
+one ask the same table. A promised seat ends with the connection that reserved it. The first ticket
+of each side is from the hub and valid once. A client that was admitted gets another one from here,
+to reconnect with, even before the loss of its old connection is noticed.
 
 A seat that was reserved with an authority has a lease: hubs renew it for as long as the authority
 holds. They release the seat as soon as it does not; the lease is for when that word is lost.
@@ -45,7 +45,7 @@ NOT_RENEWED = "the hub did not say for too long that this is still allowed"
 
 
 class FreedSeat(msgspec.Struct, frozen=True):
-    """A seat is free again: close whoever still sits there, and tell the hub if it waits."""
+    """A seat is free again: close the connections that are left, and tell a hub that waits."""
 
     seat: str
     reason: str
@@ -54,13 +54,13 @@ class FreedSeat(msgspec.Struct, frozen=True):
 
 
 class SeatHold(msgspec.Struct, frozen=True):
-    """One connection's hold of its side of a seat; hand it back with `leave`."""
+    """One connection's claim to its side of a seat; ended with `leave`."""
 
     seat: str
     side: SeatSide
     turn: int  # a client that came back has the next one
     client: str  # the account
-    welcome: WelcomeMessage  # to be told
+    welcome: WelcomeMessage  # to be sent
 
 
 class _Seat(msgspec.Struct):
@@ -128,7 +128,7 @@ class Seats:
 
     @property
     def deadline(self) -> float | None:
-        """When to call `expire`; None while no seat waits for anybody."""
+        """When to call `expire`; None while no seat has a deadline."""
         return min((due for seat in self._seats.values() if (due := seat.due)), default=None)
 
     @property
@@ -159,7 +159,7 @@ class Seats:
         )
 
     def seat_device(self, request: ArriveMessage, device: str, now: float) -> SeatHold:
-        """Let the device of that proved hashname in, or raise AuthenticationError."""
+        """Admit the device with this proved hashname, or raise AuthenticationError."""
         seat = self._seats.get(request.seat)
         if seat is None or seat.is_late(now) or seat.device != device:
             raise AuthenticationError("no seat is kept for this router here")
@@ -171,7 +171,7 @@ class Seats:
         return SeatHold(request.seat, "router", 0, seat.client, welcome)
 
     def seat_client(self, request: AttendMessage, now: float) -> SeatHold:
-        """Let the client in, or raise AuthenticationError; one who sat there must go."""
+        """Admit the client, or raise AuthenticationError; its older connection is to be closed."""
         seat = self._seats.get(request.seat)
         if seat is None or seat.is_late(now) or not seat.has_device:
             raise AuthenticationError("no router waits at this seat")
@@ -186,7 +186,7 @@ class Seats:
         return SeatHold(request.seat, "client", seat.turn, seat.client, welcome)
 
     def leave(self, hold: SeatHold, now: float) -> FreedSeat | None:
-        """That connection is gone; without its device a seat is free."""
+        """A connection is gone; a seat without its device is freed."""
         seat = self._seats.get(hold.seat)
         if seat is None:
             return None
@@ -199,7 +199,7 @@ class Seats:
         return None
 
     def renew(self, seats: Iterable[str], requested_at: float) -> None:
-        """A hub that was asked then says that these are still allowed."""
+        """A hub confirms these seats, as of the time of the request."""
         for name in seats:
             seat = self._seats.get(name)
             if seat is not None and seat.leased_until is not None:

@@ -1,4 +1,4 @@
-"""Tickets: what proves, once, that one may take the device's or the client's side of a seat.
+"""Tickets: one-time proofs that the holder may take the device's or the client's side of a seat.
 
     ticket = 32 characters of base32: 160 random bits
     hash   = BLAKE2s(person "rkTicket", ticket ‖ side ‖ seat ‖ server ‖ mac ‖ holder)
@@ -33,7 +33,7 @@ class TicketPurpose(msgspec.Struct, frozen=True):
 
 
 class Ticket(msgspec.Struct):
-    """The server's half: knows a ticket when it sees it, and lets it pass once, in time."""
+    """The server's half: recognises a ticket and accepts it once."""
 
     purpose: TicketPurpose
     digest: bytes

@@ -1,4 +1,4 @@
-"""A client's wish for a device, and the steps by which it comes true or fails."""
+"""A client's wish for a device, its steps until it succeeds or fails, and the text of each step."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ LAST_STEPS: frozenset[WishStepName] = frozenset({"done", "failed"})
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """Somebody wants to control a device."""
+    """A client wants a session with a device."""
 
     id: int  # 64 random bits
     mac: bytes

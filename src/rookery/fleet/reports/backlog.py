@@ -51,7 +51,7 @@ class Backlog:
         return tuple(KeptReport(each.tag, each.content) for each in self._waiting.values())
 
     def add(self, tag: int, content: bytes) -> bool:
-        """Whether there was room; if not, the oldest one is gone."""
+        """Add a report; False when the oldest one was dropped for it."""
         self._waiting[self._next] = PendingReport(tag, content, self._next)
         self._next += 1
         if len(self._waiting) <= self._limits.kept_max:
@@ -60,7 +60,7 @@ class Backlog:
         return False
 
     def acknowledge(self, sequence: int, now: float) -> bool:
-        """Whether it was waited for."""
+        """Drop a report that the hub has; False when it was not pending."""
         if self._waiting.pop(sequence, None) is None:
             return False
         self._window = min(self._window + 1, self._limits.in_flight_max)
@@ -80,7 +80,7 @@ class Backlog:
             self.add(each.tag, each.content)
 
     def retry(self) -> None:
-        """There is a new secret: what was refused is sent as if for the first time."""
+        """There is a new secret: send all again as if for the first time."""
         self._free_at = 0.0
         for each in islice(self._waiting.values(), self._limits.in_flight_max):
             each.attempts = 0

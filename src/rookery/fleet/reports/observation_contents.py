@@ -1,4 +1,4 @@
-"""Contents of observations, of all kinds: what whoever reads a spool needs to understand it."""
+"""Contents of observations of all kinds, for readers of a spool."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

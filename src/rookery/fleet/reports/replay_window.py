@@ -1,10 +1,10 @@
-"""Lineage: which boot of a sender is the newest, and which of its reports have come.
+"""Replay window of a sender: its newest boot, and which reports of that boot have come.
 
              older: late           window, bit i: `sequence - i` has come      sequence
     ─────────────────────────────┬────────────────────────────────────────────┬──────▶
                             sequence - 62
 
-Works on the entry in place: this is asked for every report.
+Works on the entry in place, as it is called for every report.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ from rookery.fleet.entry import FleetEntry
 
 NEW: Final = 0
 REPEAT: Final = 1  # has come before
-LATE: Final = 2  # nobody remembers whether it has come
+LATE: Final = 2  # before the window: it may have come or not
 STALE: Final = 3  # of an older boot
 
 WINDOW_SIZE: Final = 63  # databases have signed integers of 64 bits
@@ -24,7 +24,7 @@ _MASK: Final = (1 << WINDOW_SIZE) - 1
 
 
 def take(entry: FleetEntry, boot: int, sequence: int) -> int:
-    """NEW, and remembered from now on; or why not."""
+    """Mark a report as received and return NEW, or say why it is not new."""
     if boot != entry.boot:
         if boot < entry.boot:
             return STALE
@@ -45,14 +45,14 @@ def take(entry: FleetEntry, boot: int, sequence: int) -> int:
 
 
 def moved(window: int, ahead: int) -> int:
-    """The window once a report has come that is so far ahead of all others."""
+    """The window after a report that is `ahead` of the highest sequence."""
     if ahead == 1 and window == _MASK:
-        return window  # as it is nearly always: nothing to compute
+        return window  # the common case
     return (window << ahead | 1) & _MASK if ahead < WINDOW_SIZE else 1
 
 
 def begin(entry: FleetEntry, boot: int, sequence: int) -> None:
-    """The boot becomes the newest, whatever was before."""
+    """Make `boot` the newest."""
     entry.previous = entry.boot
     entry.boot = boot
     entry.sequence = sequence
@@ -60,7 +60,7 @@ def begin(entry: FleetEntry, boot: int, sequence: int) -> None:
 
 
 def is_clone(entry: FleetEntry, boot: int, now: float) -> bool:
-    """Whether a stale boot is one too many of those that spoke up after their successor.
+    """True if reports of a superseded boot came so often that there must be two devices.
 
     A device that starts anew leaves its old boot behind. Two devices with one key take turns:
     each finds itself stale, takes a newer boot, and so makes the other stale.

@@ -1,10 +1,9 @@
-"""Report lane: the short way of a good report, past all that the desk is for.
+"""Report fast path: takes the common report without the full validator.
 
-    datagram ─reporter_of─▶ sender ─(entry)─take─▶ entry with it, or None: the desk decides
+    datagram ─sender_of─▶ sender ─(entry)─take─▶ changed entry, or None: the validator decides
 
-Nearly everything that a hub hears is the next report of a device that it knows, proved with the
-secret that it has used before. For these nothing is made but what is kept. Whatever differs in
-anything is left as it was, for the desk to look at.
+Nearly every datagram is the next report of a known device, proved with the secret it used before.
+For those only the results are created. Anything that differs is left unchanged for the validator.
 """
 
 from collections.abc import Callable
@@ -43,7 +42,7 @@ _copied: Final = copied
 
 
 def sender_of(datagram: bytes) -> bytes | None:
-    """Whose telemetry this is by its form; None for everything else."""
+    """The sender of a datagram that is telemetry by its form; None for everything else."""
     if not CONTENT_AT <= len(datagram) <= _SIZE_MAX:
         return None
     if datagram[0] << 8 | datagram[1] != TELEMETRY or datagram[FORM_AT] != PROVED_FORM:
@@ -54,7 +53,7 @@ def sender_of(datagram: bytes) -> bytes | None:
 
 
 class ReportFastPath:
-    """One for a batch, of which it has all that is to be kept; the desk counts what passes."""
+    """One per batch: collects its records and answers."""
 
     __slots__ = (
         "_address_text",
@@ -82,7 +81,7 @@ class ReportFastPath:
         self.answers: list[bytes] = []  # once those are durable
 
     def take(self, datagram: bytes, entry: FleetEntry, address: bytes) -> FleetEntry | None:
-        """For a datagram that has a sender, and the sender's entry; neither is changed."""
+        """Decide a datagram that has a sender; returns a changed copy of `entry`, or None."""
         length: int
         generation: int
         boot: int

@@ -1,4 +1,4 @@
-"""What the report desk takes in, and what it has done about it."""
+"""Input and output of the report validator."""
 
 import msgspec
 
@@ -8,9 +8,9 @@ from rookery.wire.fleet.datagrams import NO_CODE_ID, HelloDatagram, ReportDatagr
 
 
 class IncomingReport(msgspec.Struct, frozen=True, gc=False):
-    """A datagram that has the form of one: a report, a hello, or a hello with a report."""
+    """A well-formed datagram: a report, a hello, or a hello with a report."""
 
-    sender: bytes  # whose entry the desk needs to go on
+    sender: bytes  # whose entry the validator needs
     kind: FleetKind
     address: str
     size: int
@@ -19,14 +19,14 @@ class IncomingReport(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def code_id(self) -> bytes | None:
-        """Of the code that the desk needs to go on, if there is no entry."""
+        """Id of the code that the validator needs if there is no entry."""
         if self.hello is None or self.hello.code_id == NO_CODE_ID:
             return None
         return self.hello.code_id
 
 
 class ReportOutcome(msgspec.Struct, frozen=True, gc=False):
-    """What to do now: put back, spool, send.
+    """What to do now: update the entry, spool, send.
 
     `answer_durable` goes out once all that was spooled up to here is durable, also where this
     outcome adds nothing to it: it may acknowledge a repeat of what was added a moment ago. If
@@ -39,5 +39,5 @@ class ReportOutcome(msgspec.Struct, frozen=True, gc=False):
     changed: FleetEntry | None = None
     spool: bytes | None = None  # serialized Observation
     events: tuple[SecurityEvent, ...] = ()
-    enrolled: bytes | None = None  # another one, to be spooled before; the entry is new
-    code: bytes | None = None  # id of the code it enrolled with: used now, by the entry's hashname
+    enrolled: bytes | None = None  # an ENROLLED observation, to be spooled before: the entry is new
+    code: bytes | None = None  # id of the code that the sender used to enrol

@@ -1,4 +1,4 @@
-"""Desk reader: the form of datagrams at the hub, and how many hellos it looks at."""
+"""Report reader: parses datagrams at the hub, and limits how many hellos are looked at."""
 
 from rookery.errors import DecodeError
 from rookery.fleet.enrolment.enrolment import name_of
@@ -29,7 +29,7 @@ _HELLO_KINDS: dict[int, FleetKind] = {HELLO: "router", SERVER_HELLO: "server"}
 
 
 class ReportReader:
-    """Tells reports, hellos and both together from everything else."""
+    """Recognises reports, hellos, and a hello with a report."""
 
     __slots__ = ("_counters", "_is_plain_allowed", "_limiter")
 
@@ -46,7 +46,7 @@ class ReportReader:
         )
 
     def read(self, datagram: bytes, address: str, now: float) -> IncomingReport | None:
-        """What it is, or None: counted and dropped. `address` is `ip:port`, `now` wall seconds."""
+        """Parse, or count and return None. `address` is `ip:port`, `now` wall seconds."""
         report = ReportDatagram.read(datagram)
         kind = None if report is None else _KINDS.get(report.tag)
         if report is None or kind is None:
@@ -63,7 +63,7 @@ class ReportReader:
             return None
         if report is not None and not self._is_allowed(report, kind):
             return None
-        # From here on it costs hashes, and the hub a look into its database.
+        # From here on it costs hashes and a database lookup.
         if not self._limiter.admits(address, now):
             self._counters.limited += 1
             return None
@@ -100,7 +100,7 @@ def _parse(datagram: bytes) -> tuple[FleetKind, HelloDatagram, ReportDatagram | 
 
 
 def is_id_of(kind: FleetKind, hello: HelloDatagram) -> bool:
-    """A server's id is the one that its keys make; a device's MAC is its own word."""
+    """A server's id follows from its keys; a device's MAC is what it claims."""
     if kind == "router":
         return is_device_id(hello.sender)
     return hello.sender == server_id(name_of(hello))

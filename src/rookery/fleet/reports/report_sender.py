@@ -1,4 +1,11 @@
-"""What a sender's shell hears of it."""
+"""Report sender: how a device or a server reports to the hub. Decides; sends and keeps nothing.
+
+    report() ─▶ Backlog ─proved with the secret─▶ take() ─▶ hub
+    received() ─▶ ACK: one less in the backlog      SECRET: from now on that one
+                  CALL: to the shell                ERROR: say hello, or take a newer boot
+
+The shell calls `tick` at `deadline`, and looks at `take` and `events` after every call.
+"""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -29,32 +36,32 @@ from rookery.wire.fleet.datagrams import (
 
 
 class SenderCalled(msgspec.Struct, frozen=True):
-    """Connect to the hub over TCP and ask for that wish. May come again for the same wish."""
+    """Connect to the hub over TCP and ask for this wish. Repeated for the same wish at times."""
 
     wish: int
 
 
 class SenderEnrolled(msgspec.Struct, frozen=True):
-    """The hub has acknowledged a report after a hello: it knows us."""
+    """The hub has acknowledged a report after a hello: this sender is enrolled."""
 
     claim_code: str
 
 
 class SecretRenewed(msgspec.Struct, frozen=True):
-    """There is a new secret, so the state is worth keeping, and the claim code is another."""
+    """There is a new secret: save the state, and show the new claim code."""
 
     claim_code: str
     hub_ms: int  # the hub's wall clock, for devices without one
 
 
 class HelloRefused(msgspec.Struct, frozen=True):
-    """A hello was turned down; it is tried again, ever more rarely."""
+    """The hub refused a hello; it is retried with backoff."""
 
     reason: Literal["denied", "busy"]
 
 
 class SenderRestarted(msgspec.Struct, frozen=True):
-    """The hub knew a newer boot of us: this clock was behind, or there is a clone."""
+    """The hub knew a newer boot of this sender: its clock was behind, or there is a clone."""
 
     boot: int
 
@@ -135,7 +142,7 @@ class ReportSender:
 
     @property
     def claim_code(self) -> str | None:
-        """For the owner to type into the cabinet; None before the first secret."""
+        """For the owner to type into the hub's page; None before the first secret."""
         return secrets.claim_code(self._secret) if self._secret else None
 
     @property
@@ -145,7 +152,7 @@ class ReportSender:
         return min((time for time in times if time is not None), default=None)
 
     def report(self, report: telemetry.Report, now: float) -> None:
-        """Keep it until the hub has it; UsageError when it is too large."""
+        """Keep a report until the hub acknowledges it; UsageError when it is too large."""
         self._made += 1
         numbered = msgspec.structs.replace(report, b=self._boot, n=self._made)
         self._keep(_TAGS[type(report)], telemetry.encode(numbered))
@@ -163,7 +170,7 @@ class ReportSender:
                 self._send(each)
 
     def received(self, datagram: bytes, now: float) -> None:
-        """A datagram from the hub, or from anybody; what does not hold is counted and dropped."""
+        """Handle a datagram from any source; count and drop what the hub has not proved."""
         try:
             for each in tlv.parse_all(datagram):
                 self._receive(each, now)
@@ -177,7 +184,7 @@ class ReportSender:
         return taken
 
     def events(self) -> list[SenderEvent]:
-        """What has happened since the last look."""
+        """Take the events since the last call."""
         taken, self._events = self._events, []
         return taken
 
@@ -269,11 +276,11 @@ class ReportSender:
                 pass
 
     def _restart(self, known: int, now: float) -> None:
-        """The hub knows a newer boot of us: go beyond it."""
+        """The hub knows a newer boot of this sender: take one beyond it."""
         if known <= self._boot:
-            return  # the answer to what somebody has recorded
+            return  # a replayed answer
         if known == BOOT_SEQUENCE_MAX:
-            self._greeting.want(now)  # with a newer secret any boot will do
+            self._greeting.want(now)  # with a newer secret any boot is accepted
             return
         self._boot = next_boot(known, 0, self._random)
         self._call = (0, 0)
@@ -290,7 +297,7 @@ class ReportSender:
     def _check_hello(self, fault: FaultDatagram) -> None:
         if fault.boot or fault.sequence.to_bytes(8, "big") != self._greeting.nonce:
             raise AuthenticationError("an answer to none of our hellos")
-        if not self._greeting.hear_refusal():
+        if not self._greeting.is_first_refusal():
             raise AuthenticationError("this hello has been refused before")
 
     def _check_proof(self, answer: AckDatagram | CallDatagram | FaultDatagram) -> None:
@@ -302,9 +309,9 @@ class ReportSender:
 
 
 def next_boot(last: int, wall_ms: int, random: RandomBytes) -> int:
-    """Newer than the last one, and by chance not the one that a clone takes as well.
+    """A boot newer than the last, with a random part, so that a clone takes another one.
 
-    Of devices that neither keep their state nor have a clock, some start at the same time always.
+    Devices that neither keep their state nor have a clock would otherwise choose the same boots.
     """
     chance = int.from_bytes(random(_BOOT_CHANCE_SIZE), "big")
     return min(max(last + 1, wall_ms) + chance, BOOT_SEQUENCE_MAX)

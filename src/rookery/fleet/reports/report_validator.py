@@ -1,9 +1,9 @@
-"""Report desk: where reports and hellos arrive at the hub. Decides; fetches and sends nothing.
+"""Report validator: decides about reports and hellos at the hub, without I/O.
 
-    datagram ─read─▶ Incoming ─(entry, code, wish)─receive─▶ Outcome
+    datagram ─read─▶ IncomingReport ─(entry, code, wish)─receive─▶ ReportOutcome
 
-The way of a good report is straight, and everything else turns off it early. Most of them do not
-even come here: `fast_path` takes them as the desk would, for less.
+The caller fetches entry, code and wish, and carries out the outcome. Most reports do not come here:
+`fast_path` decides the common case as this class would, at less cost.
 """
 
 from collections.abc import Callable
@@ -55,25 +55,25 @@ from rookery.wire.observation import Observation
 
 
 def ack_answer(report: ReportDatagram, prover: blake2s) -> bytes:
-    """It is durable."""
+    """ACK: the report is durable."""
     proved = ack_proved(report.sender, report.boot, report.sequence)
     return serialize_ack(proved, prove_by(prover, proved))
 
 
 def call_answer(report: ReportDatagram, prover: blake2s, wish: int) -> bytes:
-    """Somebody wishes to talk to the device."""
+    """CALL: a client wishes to talk to the device."""
     bare = CallDatagram(report.sender, report.boot, report.sequence, wish)
     return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
 
 def stale_answer(report: ReportDatagram, prover: blake2s, boot: int) -> bytes:
-    """There has been a newer boot: that one."""
+    """STALE: the hub knows this newer boot."""
     bare = FaultDatagram(STALE, report.sender, boot, report.sequence)
     return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
 
 def unknown_answer(report: ReportDatagram) -> bytes:
-    """Say hello. There is no secret to prove it with."""
+    """UNKNOWN: say hello. Not proved, as there is no secret to prove it with."""
     return FaultDatagram(UNKNOWN, report.sender, report.boot, report.sequence).serialize()
 
 
@@ -83,14 +83,14 @@ _OBSERVATION_KINDS = {
     AUDIT: observations.CALLED,
     SESSION: observations.SESSION,
 }
-# What they say is of the sender itself; of the others something happened there.
+# State of the sender itself; the other reports are about events there.
 _STATES = frozenset({TELEMETRY, LOAD})
 _STATE_KINDS = frozenset(_OBSERVATION_KINDS[tag] for tag in _STATES)
 _REPORTED = frozenset(_OBSERVATION_KINDS.values())
 
 
 class ReportValidator:
-    """One for a hub process; hubs with the same master and identity are the same to senders."""
+    """One per hub process; hubs with the same master secret and identity are interchangeable."""
 
     __slots__ = ("_enrolment", "_renewal_s", "_secrets", "_security_events", "counters", "read")
 
@@ -104,7 +104,7 @@ class ReportValidator:
     ) -> None:
         self.counters = ReportValidatorCounters()
         self._renewal_s = settings.renewal_s
-        # Without a method in between: it is called for every datagram.
+        # Bound directly, without a method in between, as it is called for every datagram.
         self.read: Callable[[bytes, str, float], IncomingReport | None] = ReportReader(
             settings, self.counters, now
         ).read
@@ -151,16 +151,16 @@ class ReportValidator:
         return self._accept(incoming, report, entry, generation, prover, wish, now)
 
     def put_off(self, incoming: IncomingReport) -> ReportOutcome:
-        """The registry has no room for this stranger: nothing is looked up, sealed or kept."""
+        """The registry has no room for a new sender: answer BUSY and look nothing up."""
         assert incoming.hello is not None
         return self._enrolment.put_off(incoming.hello)
 
     def fast_path(self, address_text: Callable[[bytes], str], now: float) -> ReportFastPath:
-        """For the reports of a batch; what passes there does not come here."""
+        """The fast path for the reports of one batch; reports it takes need no `receive`."""
         return ReportFastPath(self._secrets, self._renewal_s, address_text, now)
 
     def restore(self, observation: Observation, entry: FleetEntry | None) -> FleetEntry | None:
-        """The entry with what an observation says of it, to read the spool again after a crash."""
+        """Apply an observation to an entry, to replay the spool after a crash."""
         if observation.kind == observations.ENROLLED and entry is None:
             with suppress(DecodeError):  # of another version; it will say hello
                 return entries.decode(observation.content)
@@ -192,14 +192,14 @@ class ReportValidator:
         wish: int | None,
         now: float,
     ) -> ReportOutcome:
-        """A report that is proved; whether it is new remains to be seen."""
+        """A report that is proved: accept it if it is new."""
         verdict = replay_window.take(entry, report.boot, report.sequence)
         is_raised = generation > entry.generation
         if is_raised:
             entry.generation = generation
             if verdict == replay_window.STALE:
-                # Only its key opened the newer secret: whoever used an older one to move the
-                # lineage ahead has no hold on it any more.
+                # Only its key opened the newer secret: a holder of an older one who
+                # moved the replay window ahead has no effect any more.
                 replay_window.begin(entry, report.boot, report.sequence)
                 verdict = NEW
         if verdict == replay_window.STALE:
@@ -218,7 +218,7 @@ class ReportValidator:
         )
         answer, durable = b"", ack_answer(report, prover)
         if wish is not None:
-            # Twice: once it is acknowledged, the report does not come again to ask for it.
+            # Sent twice, now and with the ACK: an acknowledged report is not repeated.
             answer = call_answer(report, prover, wish)
             durable += answer
         if now >= generation + self._renewal_s:
@@ -235,7 +235,7 @@ class ReportValidator:
         wish: int | None,
         now: float,
     ) -> ReportOutcome:
-        """Came before, or may have: no sign of life, for anybody can have recorded it."""
+        """A repeat, or too old to tell: may be a replay, so it does not count as a sign of life."""
         events: tuple[SecurityEvent, ...] = ()
         if verdict == LATE or network(incoming.address) != network(entry.address):
             self.counters.replays += 1
@@ -275,7 +275,7 @@ class ReportValidator:
         wish: int | None,
         now: float,
     ) -> ReportOutcome:
-        """The secret itself: it does not say which one, so those are tried that may be in use."""
+        """A report with the secret itself, without its generation: try those that may be in use."""
         newest = secrets.generation(entry.sender, now, self._renewal_s)
         for generation in (entry.generation, newest, newest - self._renewal_s):
             if generation < entry.generation:
@@ -295,7 +295,7 @@ class ReportValidator:
         wish: int | None,
         now: float,
     ) -> ReportOutcome:
-        """An unknown sender: with a hello beside its proved report it becomes known."""
+        """Enrol an unknown sender whose datagram has a hello and a proved report."""
         hello = incoming.hello
         if hello is None:
             self.counters.unknown += 1
@@ -320,6 +320,6 @@ class ReportValidator:
     def _refuse(
         self, kind: SecurityEventKind, incoming: IncomingReport, report: ReportDatagram, now: float
     ) -> ReportOutcome:
-        """Not taken; an honest sender says hello and is known again."""
+        """Refuse a report; an honest sender then says hello and gets a new secret."""
         events = self._security_events.report(kind, report.sender, incoming.address, now)
         return ReportOutcome(unknown_answer(report), events=events)

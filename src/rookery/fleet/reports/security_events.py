@@ -1,4 +1,4 @@
-"""Security event: something that an honest, healthy sender does not do."""
+"""Security events: what an honest, healthy sender does not do; limited in rate."""
 
 from typing import Literal, get_args
 
@@ -14,15 +14,15 @@ SecurityEventKind = Literal[
     "forged",  # a proof that does not hold
     "old secret",  # proved with a secret older than one it had proved before
     "replay",  # a report that came before, now from another address, or much too late
-    "clone",  # two lineages of one sender, taking turns
+    "clone",  # two devices with one id, taking turns
     "foreign key",  # a known id with another key
-    "rebound",  # an id that nobody owned went to another key, by an owner's code
+    "rebound",  # an id without an owner went to another key, by an owner's code
     "denied",  # enrolment without a code that admits it
 ]
 
 
 class SecurityEvent(msgspec.Struct, frozen=True):
-    """For the log, the metrics and the lake."""
+    """Written to the audit log, the metrics and the lake."""
 
     kind: SecurityEventKind
     sender: bytes = msgspec.field(name="reporter")  # the name that spools have
@@ -31,7 +31,7 @@ class SecurityEvent(msgspec.Struct, frozen=True):
 
 
 class SecurityEventLimiter:
-    """Each kind has its own allowance, so that a flood of one does not hide another."""
+    """Limits each kind separately, so that a flood of one does not hide another."""
 
     __slots__ = ("_allowances", "_counters")
 
@@ -47,7 +47,7 @@ class SecurityEventLimiter:
     def report(
         self, kind: SecurityEventKind, sender: bytes, address: str, now: float, detail: str = ""
     ) -> tuple[SecurityEvent, ...]:
-        """The event, or nothing if there were too many of its kind."""
+        """The event, or none if its kind has come too often."""
         if self._allowances[kind].take(1.0, now):
             return (SecurityEvent(kind, sender, address, detail),)
         self._counters.events_shed += 1

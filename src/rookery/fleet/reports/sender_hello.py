@@ -1,4 +1,4 @@
-"""Greeting: when a sender says hello, and with which words."""
+"""Hello of a sender: when it is sent, and what is in it."""
 
 from rookery.fleet.enrolment import secrets
 from rookery.fleet.entry import FleetKind
@@ -16,9 +16,9 @@ _ATTEMPTS_AFTER_REFUSAL = 16
 
 
 class SenderHello:
-    """Tries go on until a secret comes, and rarer until a report is acknowledged.
+    """Sends hellos until a secret comes, with backoff until a report is acknowledged.
 
-    Anybody may tell us that the hub does not know us; believing it costs one small datagram.
+    The fault UNKNOWN proves nothing and may be forged; to act on it costs one small datagram.
     """
 
     __slots__ = (
@@ -73,13 +73,13 @@ class SenderHello:
         """A secret came."""
         self._due_at = None
 
-    def hear_refusal(self) -> bool:
-        """Whether it is the first of this hello: anybody can say it as often as he likes."""
+    def is_first_refusal(self) -> bool:
+        """True for the first refusal of a hello; further ones may be forged."""
         is_first, self._is_refused = not self._is_refused, True
         return is_first
 
     def refused(self, now: float) -> None:
-        """Policy or another key; that will not change soon."""
+        """Refused by policy, or another key has the id: retry rarely, as neither changes soon."""
         self._attempts = _ATTEMPTS_AFTER_REFUSAL
         self._due_at = now + self._pause()
 

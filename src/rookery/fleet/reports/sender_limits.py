@@ -1,4 +1,6 @@
-"""Sender limits: how much a sender keeps, and how often it tries. Counters beside them."""
+"""Limits of a sender: reports kept, retries and their backoff, with jitter so that a fleet does
+not retry in step; and its counters.
+"""
 
 import msgspec
 
@@ -26,7 +28,7 @@ class SenderCounters(msgspec.Struct, kw_only=True):
     dropped: int = 0  # reports, for want of room
     hellos: int = 0
     restarts: int = 0  # with a newer boot, as the hub had it
-    refused: int = 0  # TLVs from the hub, or from anybody, that do not hold
+    refused: int = 0  # TLVs received that are malformed or not proved
 
 
 _JITTER = 0.25
@@ -35,7 +37,7 @@ _CHANCES = 1 << 16
 
 
 def backoff(first_s: float, max_s: float, tries: int, random: RandomBytes) -> float:
-    """After that many tries before this one; give or take a quarter."""
+    """The pause after so many tries, plus or minus a quarter."""
     doubled = min(first_s * (1 << min(tries, _DOUBLINGS_MAX)), max_s)
     chance = int.from_bytes(random(2), "big") / _CHANCES
     return doubled * (1 - _JITTER + 2 * _JITTER * chance)

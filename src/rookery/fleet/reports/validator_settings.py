@@ -1,4 +1,4 @@
-"""Desk settings and counters: what the report desk is told, and what it tells of itself."""
+"""Settings and counters of the report validator."""
 
 from typing import Literal
 
@@ -18,13 +18,13 @@ class ReportValidatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     renewal_s: int = 86_400
     legacy_plain: bool = False  # take reports that carry the secret itself
     secrets_max: int = 262_144  # derived and kept in memory, about 550 bytes each
-    # Of hellos, by who sent them. What is beyond is dropped before anybody looks anything up.
+    # Of hellos, by source network. Excess ones are dropped before any lookup.
     address_rate: float = 5.0
     address_burst: float = 50.0
     addresses_max: int = 65_536
     hello_rate: float = 2000.0
     hello_burst: float = 4000.0
-    # Of secrets sealed, at 0.2 ms each: strangers must not use up what is for those known.
+    # Of sealed secrets, at 0.2 ms each: unknown senders must not use up the share of known ones.
     stranger_rate: float = 500.0
     known_rate: float = 500.0
     renewal_rate: float = 500.0
@@ -37,7 +37,7 @@ class ReportValidatorSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportValidatorCounters(msgspec.Struct, kw_only=True):
-    """Since the desk was opened; each datagram is in exactly one of the first two groups."""
+    """Since the hub started; each datagram is in exactly one of the first two groups."""
 
     # Taken:
     reports: int = 0
@@ -48,7 +48,7 @@ class ReportValidatorCounters(msgspec.Struct, kw_only=True):
     plain_refused: int = 0  # carries its secret, and the setting does not allow it
     limited: int = 0  # hellos beyond what one address, or all of them, may send
     busy: int = 0  # hellos beyond the secrets that may be sealed, or the room of the registry
-    unknown: int = 0  # nobody by that name has enrolled
+    unknown: int = 0  # no sender with that id has enrolled
     ahead: int = 0  # proved with a secret of a time that has not come
     late: int = 0
     stale: int = 0
@@ -56,7 +56,7 @@ class ReportValidatorCounters(msgspec.Struct, kw_only=True):
     old_secret: int = 0
     foreign_key: int = 0
     denied: int = 0
-    # And, beside these:
+    # In addition:
     enrolled: int = 0
     renewals: int = 0
     renewals_put_off: int = 0

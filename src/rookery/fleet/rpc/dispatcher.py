@@ -40,14 +40,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def _ignore_crash(method: str, error: Exception) -> None:
-    """Nobody wants to know."""
+    """Ignore crashes."""
 
 
 class Dispatcher:
     """Methods by name; `dispatch` carries out a message and makes the answer to it.
 
-    `crashed` hears of errors that no method should raise; the caller is told of an internal error
-    and no more.
+    `crashed` is called with unexpected errors of methods; the client gets only an internal error.
     """
 
     def __init__(

@@ -6,8 +6,8 @@
     {"jsonrpc":"2.0","error":{"code":-32601,"message":"…"},"id":1}          an answer as well
     [ … ]                                                                   a batch of them
 
-Parameters, results and ids stay the bytes they were, so that whoever passes them on changes
-nothing in them.
+Parameters, results and ids stay the bytes they were, so that a relay does not change
+them.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The server's bookkeeping between one client and one device at a seat.
+"""Relay of JSON-RPC between one client and one device at a seat.
 
     client ─ call 7 ─▶ relay ─ call 1 ─▶ device
     client ◀─ answer 7 ─ relay ◀─ answer 1 ─ device
@@ -49,7 +49,7 @@ class SendToDevice(msgspec.Struct, frozen=True):
 
 
 class RelayedCall(msgspec.Struct, frozen=True):
-    """What became of one call; its parameters are nobody's business."""
+    """The outcome of one call, without its parameters."""
 
     client: str
     device: str
@@ -108,7 +108,7 @@ class RpcRelay:
         self._has_client = True
 
     def client_lost(self, now: float) -> list[RelayAction]:
-        """Its open calls end without an answer: whoever comes next did not ask."""
+        """End its open calls without an answer: the next client did not make them."""
         self._has_client = False
         calls = list(self._open.values())
         self._open.clear()
@@ -143,7 +143,7 @@ class RpcRelay:
         return actions + _complete(waiting)
 
     def from_device(self, message: bytes, now: float) -> list[RelayAction]:
-        """Answers go to who asked, notifications to the client; the rest is counted."""
+        """Route answers to their calls and notifications to the client; count the rest."""
         try:
             parsed = rpc_message.parse(message)
         except RpcError:

@@ -1,4 +1,4 @@
-"""Enrolment with a code: looked up, used once, and the device becomes its owner's."""
+"""Enrolment with a code: look it up, use it once, and give the device to the code's owner."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from rookery.wire.fleet.mac import mac_text
 
 
 class CodeRedemption:
-    """Everything here waits for the database, so it is kept apart from the way of reports."""
+    """Waits for the database, so it is kept apart from the processing of reports."""
 
     def __init__(self, database: Database, clock: HubClock) -> None:
         self._codes = EnrolmentCodes(database)
@@ -29,7 +29,7 @@ class CodeRedemption:
         return {mac: device.owner for mac, device in (await self._devices.some(devices)).items()}
 
     async def redeem(self, entry: FleetEntry, code: EnrolmentCode) -> bool:
-        """Whether this sender is the one that the code is for; UnreachableError."""
+        """True if the code is for this sender; UnreachableError."""
         now = self._clock.now()
         if not await self._codes.redeem(code.id, entry.hashname, now):
             return False

@@ -1,11 +1,11 @@
-"""Forgetting: senders that leave the registry, as somebody wanted it or as they were nobody's.
+"""Entry removal: senders leave the registry on request, or after long silence without an owner.
 
     database: forgotten ─ every second, and at the start ─▶ hot store, database
     database: devices without an owner, silent for long ─ every hour ─▶ the same
 
-A report that is being settled may bring an entry back, and a hub that starts again reads it from
-its snapshot or spool. So all that was forgotten within the hour is held against the registry again
-and again, and what was forgotten within a month once at the start.
+A report in progress may bring an entry back, and a hub that restarts reads it from its snapshot or
+spool. So removals of the last hour are applied again and again, and those of the last month once at
+the start.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from rookery.store.hot.hot_store import HotStore
 LOOK_S = 1.0
 LATELY_S = 3600.0
 KEPT_S = 30 * 86_400.0
-EXPIRE_S = 3600.0  # between looks for devices that nobody owns
+EXPIRE_S = 3600.0  # between looks for devices without an owner
 CHUNK = 500
 
 _PAUSE_S = 0.02
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class EntryRemoval:
-    """`catch_up` before anybody is listened to; then `run`."""
+    """`catch_up` before listening; then `run`."""
 
     def __init__(
         self, database: Database, hot: HotStore, clock: HubClock, unclaimed_s: float
@@ -46,7 +46,7 @@ class EntryRemoval:
         self.expired = 0
 
     async def catch_up(self) -> None:
-        """With all that was forgotten while this hub was away."""
+        """Apply the removals made while this hub was down."""
         now = self._clock.now()
         await self._forgotten.purge(now - KEPT_S)
         await self._apply(now - KEPT_S)
@@ -58,7 +58,7 @@ class EntryRemoval:
                 tasks.create_task(self._expire())
 
     async def expire(self) -> None:
-        """Routers without an owner that have been silent for too long."""
+        """Remove devices without an owner that have been silent for too long."""
         before = self._clock.now() - self._unclaimed_s
         while senders := await self._entries.unclaimed(before, limit=CHUNK):
             held = await self._hot.entries(senders)
@@ -80,12 +80,12 @@ class EntryRemoval:
                 await self._apply(self._clock.now() - LATELY_S)
 
     async def _expire(self) -> None:
-        """The first time after an hour: those who were silent while we were away may report."""
+        """First after an hour: devices that were silent while the hub was down may report."""
         while True:
             steps = self._clock.steps
             await asyncio.sleep(EXPIRE_S)
             if self._clock.steps != steps:
-                continue  # nobody knows how long ago anything was
+                continue  # the clock was set: how long ago anything was is unknown
             with contextlib.suppress(UnreachableError):
                 await self.expire()
 

@@ -1,14 +1,14 @@
-"""The bookkeeper: what the hot store knows goes to the database, and comes back after a crash.
+"""Entry writer: copies changed entries to the database, and restores them after a crash.
 
     start   database ─▶ hot store ◀─ spool, from the position saved with the last write
-    10 s    who is new ─▶ database; all that changed, if it is not much
+    10 s    new senders ─▶ database; all that changed, if it is not much
     60 s    all that changed ─▶ database, then the position up to which the spool is in it
-            spool: what is beyond the room kept for the lake is trimmed; once somebody lands it
-            in a lake, nothing that is not there yet, and a spool without room takes nothing
+            spool: what exceeds the room kept for the lake is trimmed; where a lake lands the
+            spool, nothing that is not landed is trimmed, and a full spool takes nothing
 
-Entries reach the hot store only once their reports are durable, so nothing that is written here is
-ahead of the spool; and what a crash cost the database is read from the spool again. To write every
-device of a large fleet each ten seconds would cost more than to take in its reports.
+Entries reach the hot store only once their reports are durable, so the database is never ahead of
+the spool, and what it lacks after a crash is read from the spool. To write all devices of a large
+fleet every ten seconds would cost more than to process their reports.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from rookery.store.spool.spool import Spool
 from rookery.wire.observation import Observation
 
 CHUNK = 500
-FEW = 2000  # entries that are written without further ado
+FEW = 2000  # entries that are written at once
 
 _PAUSE_S = 0.02  # between chunks of a large write: reports go first
 
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class EntryWriter:
-    """`load` before anybody is listened to; then `run`, and a last `flush`."""
+    """`load` before listening; then `run`, and a last `flush`."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class EntryWriter:
         self.failures = 0
 
     async def load(self, validator: ReportValidator) -> set[bytes]:
-        """Bring the hot store up to date; the senders that the database does not know so."""
+        """Bring the hot store up to date; returns the senders whose entries the database lacks."""
         if self._settings.is_hot_in_memory:
             async for chunk in self._entries.load_all():
                 await self._hot.restore(chunk)
@@ -115,7 +115,7 @@ class EntryWriter:
         self._spool.trim(min(position, kept if self.landed is None else min(kept, self.landed)))
 
     async def _write(self, flow: ReportFlow, senders: set[bytes], *, pause_s: float) -> None:
-        """These leave the set; back they go if the database is away."""
+        """Take these from the set, and put them back if the database is away."""
         todo = list(senders)
         senders.clear()
         try:
@@ -148,9 +148,9 @@ def _parsed(records: list[bytes]) -> Iterator[Observation]:
 
 
 class HubBacklog(msgspec.Struct, frozen=True):
-    """Sizes of what waits."""
+    """Sizes of what the hub has taken in and not passed on yet."""
 
     spool_bytes: int  # kept for the lake, landed or not
-    unlanded_bytes: int | None  # not in the lake yet; None: nobody lands it
+    unlanded_bytes: int | None  # not in the lake yet; None: no lake lands it
     is_full: bool  # the spool has no room for more
     unsaved_entries: int  # changed since they were written to the database

@@ -1,4 +1,4 @@
-"""The census: how many devices and servers there are, and how many of them are silent."""
+"""Fleet counts: devices and servers, and how many of them are silent."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ KINDS = ("router", "server")
 
 
 class FleetCounts:
-    """Counts now and then: to count a hundred thousand whenever somebody asks is too dear."""
+    """Counts at intervals, as counting 100,000 entries on each request would cost too much."""
 
     def __init__(self, hot: HotStore, clock: HubClock) -> None:
         self._hot = hot

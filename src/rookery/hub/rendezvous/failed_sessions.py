@@ -1,4 +1,4 @@
-"""Sessions that never came to be, for the lake: of those that did, servers report themselves."""
+"""Failed sessions, recorded for the lake; servers report the sessions that were established."""
 
 import itertools
 
@@ -16,7 +16,7 @@ _TEXT_SIZE_MAX = 256
 
 
 class FailedSessionLog:
-    """Nobody waits for these: without room in the spool they are counted, and that is all."""
+    """Best effort: without room in the spool they are only counted."""
 
     def __init__(self, hub: str, spool: Spool, clock: HubClock) -> None:
         """`hub` is its hashname: like a server's, its id is no device's."""
@@ -28,7 +28,7 @@ class FailedSessionLog:
         self.lost = 0
 
     def failed(self, wish: Wish, step: WishStep) -> None:
-        """A rendezvous that led nowhere."""
+        """Record a rendezvous that failed."""
         now, number = self._now_ms(), next(self._numbers)
         report = SessionReport(
             t=now,

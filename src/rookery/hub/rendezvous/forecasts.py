@@ -1,9 +1,9 @@
-"""Forecasts: the file that an analysis of the past writes, as placement asks about it.
+"""Forecasts: reads the forecast file that an analysis writes, for placement.
 
-file ──every 2 s──▶ outlook ──▶ `placement.choose`, in every meeting
+file ──every 2 s──▶ LoadForecast ──▶ `placement.choose`, in every rendezvous
 
-Whatever is the matter with the file, servers are chosen as if there were none. What becomes of
-it is logged, and counted in the metrics.
+If the file is missing, stale or not trusted, servers are chosen without a forecast. Its state is
+logged and counted in the metrics.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Forecasts:
 
     @property
     def refused(self) -> int:
-        """Files that were."""
+        """Number of files that were refused."""
         return 0 if self._file is None else self._file.refused
 
     @property
@@ -60,12 +60,12 @@ class Forecasts:
 
     @property
     def problem(self) -> str:
-        """Why there is none that is followed, for people; empty: there is, or nobody asked."""
+        """Why no forecast is followed, for people; empty: one is, or none is configured."""
         return "" if self._file is None else self._file.problem
 
     @property
     def issuer(self) -> str:
-        """Hashname of who signed it; empty: there is none."""
+        """Hashname of the signer; empty: there is no forecast."""
         return "" if self._forecast.learned is None else self._forecast.learned.issuer
 
     def expected(self, hashname: str) -> "ServerForecast | None":

@@ -1,11 +1,11 @@
-"""The lease desk: tells servers which of their seats are allowed, as long as they ask.
+"""Lease service: tells connected servers which of their seats are still allowed.
 
-    server ─ HOLD, LET_GO, RENEW n ─▶ desk ──▶ sessions, tokens, roles, owners, registry
+    server ─ HOLD, LET_GO, RENEW n ─▶ hub ──▶ sessions, tokens, roles, owners, registry
     server ◀─ RELEASE, RENEWED n ─────┘
 
-All that is held by servers that are connected here is looked up together, every `PASS_S`: whatever
-ended an authority, in this process, in another hub or in the database itself, is found the same
-way. What cannot be looked up is not renewed.
+All seats of connected servers are looked up together, every `PASS_S`. So an authority that ended is
+found in the same way whether it ended in this process, in another hub or in the database. Seats
+that cannot be looked up are not renewed.
 """
 
 import asyncio
@@ -38,9 +38,9 @@ from rookery.wire.fleet.messages import (
 PASS_S = 0.5
 IDLE_S = 60.0  # without a question
 HOLDS_MAX = 100_000  # of one server
-EXPECTED_S = 86_400.0  # for which a server is, since it came last
+EXPECTED_S = 86_400.0  # how long a server is expected after its last connection
 
-Expect = Callable[[str, float], None]  # at the door: an address, and for how long
+Expect = Callable[[str, float], None]  # the listener expects an address, for so many seconds
 
 _LIMITS = SealedConnectionLimits(unsent_bytes_max=64 << 20)
 _MALFORMED = "this hub did not reserve it"
@@ -52,7 +52,7 @@ class _LeasedSeat(msgspec.Struct, frozen=True):
 
 
 class _LeasingServer:
-    """A server that asks, and what it holds."""
+    """A connected server and its seats."""
 
     def __init__(self, line: SealedConnection, hashname: str) -> None:
         self.line = line
@@ -84,7 +84,7 @@ class LeaseService:
     async def serve(
         self, line: SealedConnection, first: HoldMessage | RenewMessage
     ) -> FaultMessage | None:
-        """A server that has proved who it is; returns when its connection may be closed."""
+        """Serve an authenticated server; returns when its connection may be closed."""
         assert line.peer is not None
         server = _LeasingServer(line, line.peer)
         if not await self._known([server.hashname]):
@@ -130,7 +130,7 @@ class LeaseService:
                 raise DecodeError(f"a server does not say {type(other).__name__} to a hub")
 
     async def _answer(self) -> None:
-        """To all who have asked, as of now."""
+        """Answer all pending requests."""
         waiting = [each for each in self._servers if each.requested != each.answered]
         requested = [each.requested for each in waiting]
         seats = [(each, seat) for each in waiting for seat in each.seats.values()]
@@ -151,7 +151,7 @@ class LeaseService:
                 server.line.close()
 
     async def _known(self, servers: list[str]) -> set[str]:
-        """Those that the registry has."""
+        """The servers that the registry has."""
         found = await self._hot.entries([server_id(server) for server in servers])
         known = {entry.hashname for entry in found if entry is not None and entry.kind == "server"}
         return known.intersection(servers)

@@ -1,7 +1,7 @@
-"""The matchmaker: a meeting for each wish that this hub has to do with.
+"""The matchmaker: one rendezvous for each wish that concerns this hub.
 
-A wish is made at one hub, the device may report to another and connect to a third. Whoever has the
-device drives the meeting, after a lease in the hot store; all others only watch its steps.
+A wish is made at one hub, the device may report to another and connect to a third. The hub that has
+the device drives the rendezvous, under a lease in the hot store; the others only watch its steps.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from rookery.wire.fleet import messages
 from rookery.wire.fleet.messages import FaultCode, FaultMessage
 
 RENDEZVOUS_MAX = 10_000
-CALLED_S = 300.0  # for which a call is said once, whichever hub makes it
+CALLED_S = 300.0  # in which a call is published once, by any hub
 
 Note = Callable[[SecurityEvent], None]
-Expect = Callable[[str, float], None]  # at the door: an address, and for how long
+Expect = Callable[[str, float], None]  # the listener expects an address, for so many seconds
 
 
 class Matchmaker:
-    """`attend` is what the reception calls; `called` what the reports' side does."""
+    """The listener calls `serve_device`, the processing of reports `called`."""
 
     def __init__(
         self,
@@ -92,13 +92,13 @@ class Matchmaker:
             rendezvous.tell(ClientGone())
             return
         step = WishStep(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
-        await self._hot.add_step(step)  # whoever has the device watches, and ends it
+        await self._hot.add_step(step)  # the hub with the device watches, and ends it
         await self._hot.end_wish(wish.id)
 
     async def serve_device(
         self, line: SealedConnection, ask: messages.AskMessage
     ) -> FaultMessage | None:
-        """A device that asks; returns when its connection may be closed, perhaps with a word."""
+        """Serve a device that asks where to go; returns when its connection may be closed."""
         wish = await self._hot.wish(ask.wish)
         if wish is None:
             return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
@@ -117,7 +117,7 @@ class Matchmaker:
         return None
 
     async def close(self) -> None:
-        """End all meetings, and tell those who wait."""
+        """End every rendezvous, and tell their clients."""
         for rendezvous in self._rendezvous.values():
             rendezvous.tell(ClientGone())
         with contextlib.suppress(TimeoutError):
@@ -129,7 +129,7 @@ class Matchmaker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _stay(self, rendezvous: RendezvousDriver, line: SealedConnection, wish: int) -> None:
-        """The meeting closes the line when the device knows where to go."""
+        """Serve until the rendezvous closes the connection."""
         connection = next(self._connections)
         rendezvous.add_device(connection, line)
         try:
@@ -168,7 +168,7 @@ class Matchmaker:
             del self._rendezvous[rendezvous.wish.id]
 
     async def _say_called(self, wish: int) -> None:
-        """For another hub's wish, with whose device this hub has to do."""
+        """Publish the call of a device for the wish of another hub."""
         with contextlib.suppress(UnreachableError):
             known = await self._hot.wish(wish)
             (entry,) = await self._hot.entries([known.mac]) if known is not None else [None]

@@ -1,4 +1,4 @@
-"""A meeting: one rendezvous with its connections, its clock and those who watch it.
+"""Rendezvous driver: runs one rendezvous with its connections, clock and published steps.
 
 Events come from the device's connection, the server's connection, reports, other hubs' steps and
 the clock; one task hands them to the core in order and carries out what it decides.
@@ -40,7 +40,7 @@ from rookery.wire.fleet import messages
 EVENTS_MAX = 256
 RESERVATION_S = 45.0  # until the server's own report counts the seat
 LEASE_MARGIN_S = 5.0
-INSIST_S = 5.0  # with which a store that is away is told the end of it
+INSIST_S = 5.0  # of retries to publish the last step while the store is away
 
 _PAUSE_S = 0.2
 _UNCHOOSING = (DeviceReported, StepElsewhere, messages.ReservedMessage, messages.ArrivedMessage)
@@ -90,13 +90,13 @@ class RendezvousDriver:
         return self._core.wish
 
     def tell(self, event: RendezvousEvent) -> None:
-        """Something happened; what does not fit is lost, and the deadlines see to the rest."""
+        """Queue an event; if the queue is full it is dropped, and a deadline recovers."""
         if len(self._events) < EVENTS_MAX:
             self._events.append(event)
             self._has_events.set()
 
     async def lease(self) -> bool:
-        """Whether this hub may deal with the device: one hub at a time does."""
+        """Take the lease; True if this hub drives the rendezvous, as only one does."""
         if not self._is_leased:
             self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
         return self._is_leased
@@ -121,7 +121,7 @@ class RendezvousDriver:
         await self._end_lease()
 
     async def _next(self, deadline: float) -> RendezvousEvent:
-        """What was told first, or that time has passed; nothing is lost between the two."""
+        """The next event, or a tick at the deadline."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 while not self._events:
@@ -149,7 +149,7 @@ class RendezvousDriver:
     async def _perform(self, action: RendezvousAction, tasks: asyncio.TaskGroup) -> None:
         match action:
             case CallDevice():
-                pass  # the report was answered before we heard of it
+                pass  # the report was answered before this event came
             case SayStep(step):
                 self._said.append(step)
                 self._tally[step.name] += 1

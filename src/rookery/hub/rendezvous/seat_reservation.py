@@ -1,4 +1,4 @@
-"""A call to a server: one seat, and a connection for as long as the hub waits for the device."""
+"""Seat reservation: a connection to a server for one seat, while the hub waits for the device."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ Tell = Callable[[RendezvousEvent], None]
 
 
 class SeatReservation:
-    """Asks for a seat and passes on what the server says about it."""
+    """Requests a seat and passes the server's messages on."""
 
     def __init__(
         self, identity: Identity, server: ServerLoad, message: messages.ReserveMessage, tell: Tell
@@ -32,7 +32,7 @@ class SeatReservation:
         self._is_released = False
 
     async def run(self) -> None:
-        """Until the seat is settled and the connection closed; what goes wrong is told as well."""
+        """Runs until the seat is settled and the connection closed; failures are events, too."""
         try:
             reason = await self._talk()
         except (RookeryError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The servers that report, with what each carries, for placement and for those who look."""
+"""Server list: the servers that report and their loads, for placement and for pages."""
 
 import asyncio
 import contextlib

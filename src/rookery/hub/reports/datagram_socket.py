@@ -2,7 +2,7 @@
 
 Reports come from as many addresses as there are devices, so segmentation offload has nothing to
 join. `recvmmsg` and `sendmmsg` do: the batch is one call, and a sender's address stays the bytes
-that the kernel wrote until somebody wants to read it. Datagrams and addresses are in two lists, of
+that the kernel wrote until it is to be printed. Datagrams and addresses are in two lists, of
 which the items with the same index belong together: a pair of each would cost more than the call.
 
     mmsghdr   | name | name size | iovec | iovecs | control | size | flags | received |    64 bytes

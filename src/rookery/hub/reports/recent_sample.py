@@ -1,6 +1,6 @@
-"""Recent sample: what a point of `recent` needs of a report.
+"""Recent sample: the fields of a report that `recent_telemetry` keeps.
 
-To read no more than this takes a third of what it takes to read all of it.
+Decoding only these takes a third of the time of decoding all.
 """
 
 from typing import Annotated

@@ -1,11 +1,11 @@
-"""Recent: how devices were in their last reports, in the memory of this hub alone.
+"""Recent telemetry: the last reports of each device, in this hub's memory.
 
     report ─▶ | at | received | sent | load | memory | disk | temperature |   32 of them a device
 
 A point is packed as it comes, into a ring of fixed size: ten thousand devices take 21 MB, where
-the reports themselves would take 120. Once all places are taken, a new device gets one when
-somebody looks at it, instead of the one that nobody has looked at for longest: a fleet far larger
-than the table must not push everybody out all the time.
+the reports themselves would take 120. Once all places are taken, a new device gets one only
+when a page asks for it, in place of the device that was asked for longest ago: so a fleet far
+larger than the table does not replace its contents all the time.
 """
 
 import struct
@@ -30,7 +30,7 @@ _as_tuple: Final = astuple
 
 
 class TelemetryPoint(NamedTuple):
-    """One report; None is what it does not say, or what only the next one can tell."""
+    """One report; None: not reported, or a rate that is not known yet."""
 
     at: float  # wall seconds, when the hub had it
     received: float | None  # bytes a second since the report before
@@ -58,13 +58,13 @@ class RecentTelemetry:
 
     def __init__(self, devices_max: int = DEVICES_MAX) -> None:
         self._devices_max = devices_max
-        self._rings: dict[bytes, _TelemetryRing] = {}  # who was looked at last is at the end
+        self._rings: dict[bytes, _TelemetryRing] = {}  # the most recently requested is at the end
 
     def __len__(self) -> int:
         return len(self._rings)
 
     def take(self, entries: Iterable[FleetEntry]) -> None:
-        """The newest report of each, where it is another than before."""
+        """Add the newest report of each entry, if it is another than before."""
         rings = self._rings
         for entry in entries:
             ring = rings.get(entry.sender)
@@ -76,7 +76,7 @@ class RecentTelemetry:
                 _add(ring, entry)
 
     def points(self, sender: bytes) -> list[TelemetryPoint]:
-        """As many as are kept; whom somebody looks at has a place from then on."""
+        """The points kept of a device, which has a place from now on."""
         return [
             TelemetryPoint(at, _known(received), _known(sent), load, mem, disk, _known(temp))
             for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(sender))
@@ -106,7 +106,7 @@ def _add(ring: _TelemetryRing, entry: FleetEntry) -> None:
     try:
         row: Row = _as_tuple(_decode(entry.content))
     except UNREADABLE:
-        return  # of another version; the report itself is kept all the same
+        return  # of another version; the report itself is still spooled
     t, load, mem, disk, temp, interfaces = row
     received = sent = -1
     for name, counters in interfaces.items():
@@ -136,7 +136,7 @@ def _traffic(rows: list[tuple[float, ...]]) -> tuple[int, ...]:
 
 
 def _rate(before: int, now: int, span_s: float) -> float:
-    """Nothing is known where a counter began anew, or time stood still."""
+    """A rate; None where a counter restarted or no time has passed."""
     return (now - before) / span_s if 0 <= before <= now and span_s > 0 else _NAN
 
 

@@ -1,7 +1,11 @@
-"""Arrival: a datagram that has the form of a report or a hello, and where it came from.
+"""Batches of reports: arrivals are decided in batches and become durable in groups.
 
-What is telemetry by its form stays as it came: if all is well with it, nobody needs more of it than
-the report lane looks at.
+A `ReportBatch` decides arrivals one on top of the other; nothing is kept yet. A `ReportGroup` holds
+what was decided until the spool is durable. Entries are put into the hot store only after that: a
+registry that knew of a report which no disk holds would acknowledge its repeat, and the report
+would be lost. Until then later reports of the same senders are decided by the entries in the group.
+
+A datagram that is telemetry by its form stays bytes: usually only the fast path looks at it.
 """
 
 from collections.abc import Iterable
@@ -19,15 +23,15 @@ from rookery.hub.reports.datagram_socket import Address, Received, address_text
 from rookery.wire import observation as observations
 from rookery.wire.observation import CALLED, KIND_AT, Observation
 
-# The sender, where from, the datagram, and what the desk has read in it, if it was asked already.
-# Without names, as there is one for every report.
+# Sender, address, datagram, and what the validator has parsed, if it did already.
+# A plain tuple, as there is one for every report.
 ReportArrival = tuple[bytes, Address, bytes, IncomingReport | None]
 
 
 def read_arrivals(
     validator: ReportValidator, received: Received, now: float
 ) -> list[ReportArrival]:
-    """Those that are one, in order."""
+    """The datagrams that have the form of a report or hello, in order."""
     arrivals: list[ReportArrival] = []
     datagrams, addresses = received
     for index, datagram in enumerate(datagrams):
@@ -43,7 +47,7 @@ def read_arrivals(
 
 
 class ReportGroup:
-    """Open while it takes reports, then settled as one."""
+    """Reports that become durable together."""
 
     __slots__ = ("answers", "calls", "changed", "decided", "enrolled", "failed_writes", "position")
 
@@ -57,7 +61,7 @@ class ReportGroup:
         self.calls: list[bytes] = []  # records of calls, for the audit
 
     def forget(self, senders: Iterable[bytes]) -> list[ReportArrival]:
-        """Undecide these senders; what they had sent."""
+        """Drop what was decided about these senders; returns their arrivals."""
         gone = set(senders)
         for sender in gone:
             self.changed.pop(sender, None)
@@ -110,7 +114,7 @@ class ReportBatch:
         self.answers_now: list[bytes] = []  # that need no disk
         self.addresses_now: list[Address] = []
         self.events: list[SecurityEvent] = []
-        self.called: set[int] = set()  # wishes that devices were told of
+        self.called: set[int] = set()  # wishes that devices were called for
 
     def decide(
         self,
@@ -119,9 +123,9 @@ class ReportBatch:
         codes: CodesById,
         owners: OwnersByDevice | None = None,
     ) -> list[ReportArrival]:
-        """What is to be done about each; those that need a look for their code come back.
+        """Decide each arrival; returns those whose code has to be looked up.
 
-        `entries` are what the hot store has of each: the groups know better, and so do we.
+        `entries` are from the hot store; those of the groups and of this batch are newer.
         """
         owners = owners or {}
         young, old = self._groups
@@ -161,7 +165,7 @@ class ReportBatch:
         codes: CodesById,
         owners: OwnersByDevice,
     ) -> bool:
-        """By the desk."""
+        """Decide by the validator."""
         sender, address, datagram, incoming = arrival
         validator, now, code = self._validator, self._now, None
         if incoming is None:
@@ -179,7 +183,7 @@ class ReportBatch:
             if entry is not None and not is_bound and self._may_rebind(incoming, code, owners):
                 self._rebind(arrival, incoming, entry, code)
                 return True
-        # The desk changes it in place, and the one in the hot store must not change yet.
+        # The validator changes it in place, and the one in the hot store must not change yet.
         own = None if entry is None else copied(entry)
         wish = self._wishes.get(sender)
         self._take(arrival, validator.receive(incoming, own, code, wish, now), code, wish)
@@ -188,9 +192,9 @@ class ReportBatch:
     def _may_rebind(
         self, incoming: IncomingReport, code: EnrolmentCode | None, owners: OwnersByDevice
     ) -> bool:
-        """Whether an owner says by a code that this is the device, and none says otherwise.
+        """True if an owner's code is for this sender, and no other owner has the device.
 
-        Who was first to use an id has no right to it: only owners have.
+        The first to use an id has no right to it: only owners have.
         """
         hello = incoming.hello
         if hello is None or code is None or code.owner is None or incoming.kind != "router":
@@ -205,7 +209,7 @@ class ReportBatch:
         before: FleetEntry,
         code: EnrolmentCode | None,
     ) -> None:
-        """As somebody unknown, in place of the one who is known by that id."""
+        """Enrol as an unknown sender, in place of the one that has the id."""
         wish = self._wishes.get(incoming.sender)
         outcome = self._validator.receive(incoming, None, code, wish, self._now)
         if outcome.enrolled is not None and outcome.changed is not None:
@@ -247,7 +251,7 @@ class ReportBatch:
         return [record for record in self.records if record[KIND_AT] == CALLED]
 
     def forget(self, sender: bytes) -> None:
-        """A sender that may not enrol after all."""
+        """Drop a sender that may not enrol after all."""
         del self.enrolled[sender]
         self.rebound.discard(sender)
         self.events = [event for event in self.events if not _is_rebinding(event, sender)]
@@ -271,7 +275,7 @@ class ReportBatch:
 
 
 def _observation(event: SecurityEvent, now: float) -> bytes:
-    """For the lake: who watches a fleet looks there, and not into every hub's audit."""
+    """The observation for the lake, where events of all hubs are together."""
     content = msgspec.msgpack.encode(event)
     kind = observations.SECURITY
     return Observation(int(now * 1000), kind, event.sender, 0, 0, content).serialize()

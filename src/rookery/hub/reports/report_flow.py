@@ -1,14 +1,14 @@
-"""The way of reports through the hub, a batch at a time.
+"""Report flow: how the hub processes reports, a batch at a time.
 
-                         ┌─▶ report lane ─┐
-    datagrams ─▶ entries ┴─▶ report desk ─┴─▶ spool ─┐
-                                │                    │ durable
-              answers that need no disk              ▼
-                                                 hot.put ─▶ acknowledgements
+                         ┌─▶ fast path ─┐
+    datagrams ─▶ entries ┴─▶ validator ─┴─▶ spool ─┐
+                                │                  │ durable
+              answers that need no disk            ▼
+                                               hot.put ─▶ acknowledgements
 
-What is good telemetry goes by the lane, everything else to the desk. One task decides, another
-settles what has become durable. A store that is away, a full spool or another hub that was faster
-never cost a report: what is not acknowledged comes again.
+Valid telemetry takes the fast path, everything else the validator. One task decides, another
+settles what has become durable. A store that is away, a full spool or a faster hub never cost a
+report: what is not acknowledged is sent again.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _Known = tuple[ReportBatch, list[FleetEntry | None]]  # and what the hot store h
 
 
 class ReportFlow:
-    """`offer` datagrams; `run` sees to them until it is cancelled."""
+    """`offer` datagrams; `run` processes them until it is cancelled."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ReportFlow:
         self._limits = limits
         self._waiting: deque[Received] = deque()
         self._waiting_count = 0
-        self._again: list[ReportArrival] = []  # to be decided anew, as another hub was faster
+        self._again: list[ReportArrival] = []  # to be decided again, as another hub was faster
         self._strangers: deque[ReportArrival] = deque()  # whose code is to be looked up
         self.settled = spool.position  # before this, the hot store knows all that is spooled
         self._open = self._settling = self._new_group(spool.position)
@@ -78,7 +78,7 @@ class ReportFlow:
 
     @property
     def is_full(self) -> bool:
-        """Whether what is offered now would have to wait for too long."""
+        """True if new datagrams would have to wait for too long."""
         return self._waiting_count >= self._limits.waiting_max
 
     def offer(self, datagrams: list[bytes], addresses: list[Address]) -> None:
@@ -116,7 +116,7 @@ class ReportFlow:
                     self.tally["shed"] += len(arrivals)
                     continue
                 await self._decide(arrivals)
-                await asyncio.sleep(0)  # others are there, too, and more can be read
+                await asyncio.sleep(0)  # let other tasks run, and more be read
 
     def _read(self) -> list[ReportArrival]:
         now = self._clock.now()
@@ -140,7 +140,7 @@ class ReportFlow:
             self._to_greet.set()
 
     async def _known(self, arrivals: list[ReportArrival]) -> _Known | None:
-        """A batch with all that it takes to decide; None when that cannot be had now."""
+        """A batch with all that is needed to decide; None while a store is away."""
         undecided, groups = self._undecided, (self._open.changed, self._settling.changed)
         senders = [arrival[0] for arrival in arrivals]
         try:
@@ -158,7 +158,7 @@ class ReportFlow:
         return ReportBatch(self._validator, groups, wishes, room, self._clock.now()), entries
 
     async def _room(self) -> int:
-        """How many may enrol, with those who are about to be put into the hot store."""
+        """How many more senders may enrol."""
         room = await self._hot.room()
         return room - len({**self._open.enrolled, **self._settling.enrolled})
 
@@ -185,7 +185,7 @@ class ReportFlow:
         for wish in batch.called:
             self._called(wish)
 
-    # Strangers with a code, which only the database knows
+    # New senders with a code, which only the database knows
 
     async def _greet_all(self) -> None:
         while True:
@@ -271,7 +271,7 @@ class ReportFlow:
             self._relayed(Observation.parse(record))
 
     def _undecide(self, senders: Sequence[bytes]) -> list[ReportArrival]:
-        """What they sent was not kept: neither is what was decided on top of it."""
+        """Drop also what was decided on top of reports that were not kept."""
         self._undecided += 1
         arrivals = self._settling.forget(senders)
         return arrivals + self._open.forget(senders)

@@ -1,7 +1,7 @@
-"""The UDP socket that reports come in at.
+"""Report socket: the UDP socket that receives reports.
 
-It reads as long as the flow can follow. Beyond that datagrams stay in the socket, and the system
-drops what does not fit: nothing is cheaper, and senders send again what is not acknowledged.
+It reads while the flow keeps up. Otherwise datagrams stay in the socket and the kernel drops those
+that do not fit: no drop is cheaper, and senders repeat what is not acknowledged.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class ReportSocket:
         return dropped(self._socket)
 
     def read(self, offer: Offer, is_full: Callable[[], bool]) -> None:
-        """Have everything that comes offered, except while whoever takes it is full."""
+        """Offer everything that comes, except while the flow is full."""
         self._offer, self._is_full = offer, is_full
         self._loop.add_reader(self._socket, self._readable)
 
@@ -53,7 +53,7 @@ class ReportSocket:
         return self._port.send(datagrams, addresses)
 
     def stop(self) -> None:
-        """Read no more; what is being answered still can be."""
+        """Stop reading; answers can still be sent."""
         self._loop.remove_reader(self._socket)
         if self._pause is not None:
             self._pause.cancel()
