@@ -1,4 +1,4 @@
-"""The device's own MAC: that of its first real interface."""
+"""The device's MAC address: that of its first real interface."""
 
 import socket
 from contextlib import suppress

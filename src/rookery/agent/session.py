@@ -117,8 +117,8 @@ class AgentSessionLimits(msgspec.Struct, frozen=True, kw_only=True):
     dial_s: float = 10.0
     direct_s: float = 40.0  # the hub may have to try several servers
     welcome_s: float = 10.0
-    idle_s: float = 900.0  # at a server that says nothing
-    backoff_s: float = 0.5  # before the second ask, doubled each time
+    idle_s: float = 900.0  # at a silent server
+    backoff_s: float = 0.5  # before the second attempt, doubled each time
     backoff_s_max: float = 8.0
 
 

@@ -33,7 +33,7 @@ def transmits(all_gates: Iterable[Transmissions]) -> list[CrowTransmit]:
 
 
 class MessageUndelivered(msgspec.Struct, frozen=True, gc=False):
-    """Nobody has confirmed the message; it may have arrived all the same."""
+    """The message was not confirmed; it may have arrived all the same."""
 
     ticket: Ticket
     reason: str

@@ -23,7 +23,7 @@ class DuplicateLimits(msgspec.Struct, frozen=True):
 
 
 class AddressValidationLimits(msgspec.Struct, frozen=True):
-    """How much is kept for addresses where nobody may be."""
+    """How much is held for addresses that are not proven."""
 
     addresses_max: int = 16384  # unproven, and as many proven
     held_per_address_max: int = 1 << 18  # bytes

@@ -19,5 +19,5 @@ class OutboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     session_queue_max: int = 256  # requests that wait in a session rather than in the working list
     window_requests: int = 4096  # written and unacknowledged, as we take them
     window_bytes: int = 4 << 20
-    alarm_ratio: float = 0.8  # of a peer's bound: tell somebody
+    alarm_ratio: float = 0.8  # share of a peer's bound that raises an alarm
     calm_ratio: float = 0.6  # and tell again when it is below this

@@ -93,7 +93,7 @@ class Outbox:
         peer.remove(now)
 
     def process(self, now: float) -> Iterable[OutboxPeer]:
-        """What `wake` asked for; the peers that had something new."""
+        """Process what `wake` announced; returns the peers that had something new."""
         with self.pool.guard:
             stirred, self._stirred = self._stirred, deque()
             self._is_waking = False

@@ -313,7 +313,7 @@ class OutboxPeer:
     def close(self, now: float) -> None:
         """The process ends: what a ledger has is left to the next one.
 
-        From here on it is too late to cancel, for nobody would write that down.
+        From here on it is too late to cancel, since that would not be recorded.
         """
         with self.guard:
             self.is_removed = True

@@ -88,7 +88,7 @@ class OutboxRequest:
         self.failure: RequestFailure | None = None
         self.failure_text = ""
         self.watcher: Callable[[OutboxRequest], object] | None = (
-            None  # told of the end, by the loop
+            None  # called at the end, by the loop
         )
 
     @staticmethod

@@ -53,7 +53,7 @@ class SendQueue:
         """The next ones to be written: as many as fill so many bytes, the last perhaps cut.
 
         One look at the border for all of them. It ends before the first one that the other side
-        would not take, that is late, or that somebody else has ended.
+        would not take, that is late, or that has ended otherwise.
         """
         begun: list[OutboxRequest] = []
         queue = self.queue

@@ -129,7 +129,7 @@ class OutboxSession:
         """As many as there are, as fit, and as the other side takes; the size of all parts."""
         floor = sending.floor and self._owner.floor(sending.floor)
         while size < size_max and (begun := self._begin(sending, size_max - size, now)):
-            if floor is None:  # nothing else is under way, and no answer comes in the meantime
+            if floor is None:  # nothing else is in flight, and no answer comes in the meantime
                 floor = self._owner.floor(begun[0].id)
             for request in begun:
                 payload = request.payload

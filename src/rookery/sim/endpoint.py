@@ -60,7 +60,7 @@ class SimulatedEndpoint:
 
     @property
     def unix_s(self) -> float:
-        """What its wall clock says."""
+        """The node's wall-clock time."""
         return EPOCH_UNIX_S + self._world.now + self.clock_error_s
 
     def address(self, kind: str) -> NetPath | None:
@@ -68,7 +68,7 @@ class SimulatedEndpoint:
         return next((path for path in self.paths if path.kind == kind), None)
 
     def link(self, other: "SimulatedEndpoint", paths: Iterable[Path] | None = None) -> Link:
-        """Ask for a link to another node, by default over all its addresses."""
+        """Request a link to another node, by default over all its addresses."""
         keys = other.endpoint.identity.keys
         known = other.paths if paths is None else paths
         link = self.endpoint.link(other.hashname, keys, known, self._world.now)
@@ -218,7 +218,7 @@ class SimulatedEndpoint:
 
     def _tick(self) -> None:
         if self._tick_at != self._world.now or self.is_frozen or not self.is_running:
-            return  # moved to an earlier time, or there is nobody to wake
+            return  # moved to an earlier time, or the node is gone
         self._tick_at = None
         self.tick(self._world.now)
         self.settle()

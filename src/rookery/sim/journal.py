@@ -1,7 +1,7 @@
 """What happened in a world: a digest over everything, and the last events in words.
 
 Equal seeds give equal digests, so two runs are compared by one line, and a run that went wrong is
-read from its end. Packets count with their bytes; the words are made only when somebody asks.
+read from its end. Packets count with their bytes; lines are formatted only on demand.
 """
 
 from collections import deque

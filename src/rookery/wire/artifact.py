@@ -8,7 +8,7 @@
 
 Integers big-endian, times in Unix milliseconds. The key is the issuer's of cipher set 40, whose
 second half verifies the signature; the intermediates are those of its other keys, lowest CSID
-first, so that whoever trusts a hashname needs nothing but the hashname to check the file. The
+first, so that a reader needs nothing but a trusted hashname to check the file. The
 signature is made over `SIGNED_LABEL` and everything before it. Here only the shape is read.
 """
 
@@ -30,7 +30,7 @@ ADVICE = 2
 KINDS = frozenset((FORECAST, ADVICE))
 
 ARTIFACT_SIZE_MAX = 256 << 10
-LIFETIME_MAX_MS = 14 * 86_400_000  # what was learned is stale by then, whoever says otherwise
+LIFETIME_MAX_MS = 14 * 86_400_000  # by then the analysis is stale, whatever the file claims
 SIGNATURE_SIZE = 64
 SIGNED_LABEL = b"rookery artifact"
 

@@ -24,7 +24,7 @@ REQUEST: Final = 10  # wire.observation_content.EndedRequest
 MESSAGE: Final = 11  # wire.observation_content.PublishedMessage
 
 HEAD = Struct(">QB6sQQ")
-KIND_AT: Final = 8  # for who passes by most of them
+KIND_AT: Final = 8  # for readers that skip most of them
 CONTENT_SIZE_MAX = 4096
 
 

@@ -1,13 +1,13 @@
-"""Observed: what nodes, outboxes and brokers put into a spool themselves, as msgpack maps.
+"""Observations that nodes, outboxes and brokers put into a spool, as msgpack maps.
 
     | LINK          | a neighbour as the node measures it, again and again          |
-    | RECORD        | what a node's database took in of somebody's record           |
-    | DECISION      | a route of the node itself that is not what it was before     |
-    | REQUEST       | a request of an outbox that met its fate                      |
+    | RECORD        | a change of a node's record in the database of another        |
+    | DECISION      | a change of one of the node's own routes                      |
+    | REQUEST       | a request of an outbox that has ended                         |
     | MESSAGE       | a message of a theme that is marked for the lake              |
 
-Like reports these have `t` (wall milliseconds of who observed), and `b` and `n`, which together are
-said once: `b` is new with each start, `n` counts from 1. Where something is not known it is absent.
+Like reports these have `t` (wall milliseconds of the observer), and `b` and `n`, which together
+are unique: `b` is new with each start, `n` counts from 1. Unknown values are absent.
 Observations of sessions are reports: wire.fleet.telemetry.SessionReport.
 """
 
@@ -49,7 +49,7 @@ class LinkSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     b: Count = 0
     n: Count = 0
     realm: Name
-    node: Name  # hashname of who measures
+    node: Name  # hashname of the measuring node
     peer: Name  # hashname
     path: Name = ""  # kind of the path in use; empty: there is none
     rtt_ms: Amount | None = None
@@ -69,7 +69,7 @@ class ObservedRecordLink(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RecordChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a node says of itself to its realm, as it became known to the one who observes."""
+    """A node's record as the observer received it."""
 
     t: Count
     b: Count = 0
@@ -80,7 +80,7 @@ class RecordChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     number: Count
     lifetime_s: Count = 0
     links: Annotated[tuple[ObservedRecordLink, ...], Meta(max_length=LINKS_MAX)] = ()
-    is_withdrawn: bool = False  # the node said goodbye, or its record ran out
+    is_withdrawn: bool = False  # the node withdrew it, or it expired
 
 
 class ObservedRouteDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -92,9 +92,9 @@ class ObservedRouteDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defa
     realm: Name
     source: Name  # hashname
     destination: Name  # hashname
-    nodes: Nodes = ()  # with both ends; empty: there is no way
+    nodes: Nodes = ()  # with both ends; empty: there is no route
     cost_us: Count | None = None
-    verdict: Name  # "cheapest", "direct" or "held"; "none" when there is no way
+    verdict: Name  # "cheapest", "direct" or "held"; "none" without a route
     reason: Text = ""  # for people
     candidates: Count = 0
     previous: Nodes = ()
@@ -106,7 +106,7 @@ class EndedRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     t: Count
     b: Count = 0
     n: Count = 0
-    node: Name  # hashname of who asked
+    node: Name  # hashname of the requester
     peer: Name  # hashname
     number: Count
     size: Count  # of its payload in bytes
@@ -117,7 +117,7 @@ class EndedRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class PublishedMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message that somebody published."""
+    """A published message."""
 
     t: Count
     b: Count = 0
@@ -138,7 +138,7 @@ KINDS: dict[type[msgspec.Struct], int] = {
     EndedRequest: REQUEST,
     PublishedMessage: MESSAGE,
 }
-"""By struct, for who observes."""
+"""By struct, for writers."""
 
 STRUCTS: dict[int, type[msgspec.Struct]] = {
     DEVICE: telemetry.DeviceReport,
@@ -147,7 +147,7 @@ STRUCTS: dict[int, type[msgspec.Struct]] = {
     SESSION: telemetry.SessionReport,
     **{kind: struct for struct, kind in KINDS.items()},
 }
-"""By kind, for who reads; those of enrolments and security events are the fleet's."""
+"""By kind, for readers; those of enrolments and security events are the fleet's."""
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODERS = {kind: msgspec.msgpack.Decoder(struct) for kind, struct in STRUCTS.items()}

@@ -2,8 +2,8 @@
 
     {"v":1,"interval_s":20.0,"name":"kitchen","labels":{"floor":"2"}}
 
-The file is `config.json` beside the agent's keys, whole or not there at all. What it holds goes
-before what the command line said, for it is what somebody said last. Unknown keys are errors.
+The file is `config.json` next to the agent's keys, and is written atomically. Its values override
+the command line, because they were set last. Unknown keys are errors.
 """
 
 from collections.abc import Callable

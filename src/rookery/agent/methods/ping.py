@@ -150,7 +150,7 @@ async def _by_program(
 
 
 def printed_times(printed: bytes, count: int) -> list[float | None]:
-    """What the program said of each ping; some count from 0, most from 1."""
+    """The program's result of each ping; some programs count from 0, most from 1."""
     pairs = [(int(sequence), float(ms)) for sequence, ms in _PRINTED.findall(printed)]
     first = 0 if any(sequence == 0 for sequence, _ in pairs) else 1
     times: list[float | None] = [None] * count

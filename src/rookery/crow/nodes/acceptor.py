@@ -75,7 +75,7 @@ class ChannelAcceptor:
         """The requester is gone; its channel is notified as well."""
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
-        """Of a refusal, which nobody waits for."""
+        """Outcome of a refusal, which is not needed."""
 
     def _accept(self, peer: _Peer, request: ChannelRequest, now: float) -> None:
         address, remote = peer

@@ -85,7 +85,7 @@ class Nodes:
         self._handlers.pop(node, None)
 
     def stand_in(self, node: int, handler: NodeHandler) -> None:
-        """For handlers: receive what comes for a node while nobody has registered it."""
+        """For handlers: receive what comes for a node while it is not registered."""
         self._stand_ins[node] = handler
 
     def stand_down(self, node: int, handler: NodeHandler) -> None:

@@ -71,7 +71,7 @@ class _PartialMessage:
 
 
 class MessageReassembly:
-    """Incomplete messages from everybody."""
+    """Incomplete messages of all senders."""
 
     def __init__(self, limits: ReassemblyLimits, dropped: Counter[str]) -> None:
         self._limits = limits

@@ -13,7 +13,7 @@ CHUNK_SIZE: Final = 1000
 
 
 class BrokerClient(NamedTuple):
-    """Who subscribes: where answers go, and which node there; `node` is None for packet type 4."""
+    """A subscriber: its address and its node there; `node` is None for packet type 4."""
 
     address: bytes
     node: int | None

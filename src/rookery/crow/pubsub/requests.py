@@ -3,7 +3,7 @@
     client ── Request(theme, reply theme) ──▶ broker ── Query ──▶ service
     client ◀── Consume(reply theme) ── broker ◀── Publish(reply theme) ── service
 
-The reply theme is a name that nobody else knows, so an answer needs nothing to tell it from others.
+The reply theme is a random name, which is enough to match an answer to its request.
 """
 
 from rookery.crow.pubsub.orders import ClientSend, DeliveryOptions

@@ -55,7 +55,7 @@ class Subscriber:
         heappush(self._renewals, (now + RENEWAL_S, theme))
 
     def confirmed(self, theme: bytes) -> ClientSend | None:
-        """The broker has the subscription: what else is to be said to it, once.
+        """The broker has the subscription: the message that follows it once, if any.
 
         A C++ broker dies of a wish for the latest messages from a client it does not know.
         """
@@ -79,7 +79,7 @@ class Subscriber:
         return self._renewals[0][0] if self._renewals else None
 
     def tick(self, now: float) -> list[tuple[bytes, ClientSend]]:
-        """The subscriptions that are due to be said again."""
+        """The subscriptions that are due for renewal."""
         calls = []
         while self._renewals and self._renewals[0][0] <= now:
             due_at, theme = heappop(self._renewals)

@@ -1,4 +1,4 @@
-"""Who is sent what: plain names, patterns and clients tied together.
+"""Subscriptions of a broker: connects plain names, patterns and clients.
 
     client ── Terms ──▶ name     ──▶ Theme      a plain name, with its memory
                     └─▶ pattern  ──▶ Patterns   wildcards, without one
@@ -83,7 +83,7 @@ class Subscriptions:
                 self.unsubscribe(client, name)
 
     def targets(self, theme: Theme) -> list[Target]:
-        """Whom a message of this theme goes to."""
+        """The clients that a message of this theme goes to."""
         if theme.targets is None or theme.targets_version != self._patterns.version:
             theme.targets = self._targets(theme.name, theme.audience)
             theme.targets_version = self._patterns.version
@@ -131,7 +131,7 @@ class Subscriptions:
         self._themes.settle(theme)
 
     def _make_room(self, client: BrokerClient, now: float) -> bool:
-        """Room for one more subscription, if need be that of somebody long silent."""
+        """Room for one more subscription; removes a long silent client's if necessary."""
         session = self.clients.find(client)
         themes_max = self.clients.limits.client_themes_max
         if session is not None and len(session.subscriptions) >= themes_max:

@@ -1,4 +1,4 @@
-"""Themes of a broker: who subscribed to a name, and the last messages published to it.
+"""Themes of a broker: the subscribers of a name, and the last messages published to it.
 
 Bounded in messages, bytes and names. Room is made only by forgetting names that nobody subscribes
 to: reply themes of requests at once, others once they were silent for a while. So nobody can push
@@ -47,7 +47,7 @@ class Theme:
         self.size = 0
         self.active_at = now
         self.published_at: float | None = None
-        # Whom a message goes to, wildcards included: kept, since it rarely changes.
+        # The receivers of a message, wildcards included: cached, since they rarely change.
         self.targets: list[tuple[BrokerClient, int, int]] | None = None
         self.targets_version = 0
 
@@ -146,7 +146,7 @@ class Themes:
         self.size -= size
 
     def _forget_one(self, now: float, spare: Theme | None = None) -> bool:
-        """Forget one name that nobody needs; whether there was one."""
+        """Forget one unused name; False if there is none."""
         for idle, silence_s in ((self._idle_replies, 0.0), (self._idle, SILENCE_S_MAX)):
             theme = next(iter(idle.values()), None)
             if theme is None or theme is spare:

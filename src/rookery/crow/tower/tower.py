@@ -144,7 +144,7 @@ class Tower:
         return self._delivery.room_max
 
     def received(self, packet: CrowPacket, return_hop: bytes, now: float) -> None:
-        """A packet from a gate, which says how an answer would come back to its sender."""
+        """A packet from a gate, with the hop that leads back to its sender."""
         self.received_all([packet], return_hop, now)
 
     def received_all(self, packets: list[CrowPacket], return_hop: bytes, now: float) -> None:
@@ -225,7 +225,7 @@ class Tower:
 
     @property
     def held_size(self) -> int:
-        """Bytes that wait until somebody proves to be there."""
+        """Bytes that wait for the proof of an address."""
         return self._validation.held_size
 
     def _forward(self, packet: CrowPacket, return_hop: bytes) -> None:
@@ -237,7 +237,7 @@ class Tower:
         if not self.forwards:
             self.dropped["forwarding is off"] += 1
         elif packet.address[packet.stage] in self.gates:
-            self._leave([packet])  # as large as it came, so nobody gains by a forged source
+            self._leave([packet])  # as large as it came, so a forged source gains nothing
         else:
             self.dropped["unknown gate"] += 1
 

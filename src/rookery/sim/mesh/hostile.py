@@ -6,7 +6,7 @@
     swallow(node, everything)                     relays nothing, and answers for itself
     swallow(node, at_random(0.2, Random(seed)))   … or drops a share, or what is large, or one's
     Replayer(world, node)                         repeats what it received
-    Flooder(world, node, Random(seed))            says too much
+    Flooder(world, node, Random(seed))            floods its neighbours
     Sybils(world, node, 40, Random(seed))         takes in members that are all itself
 
 They combine, and are the same for the same seed. Everything else of the node stays honest: its
@@ -92,7 +92,7 @@ def claim_cheap_links(world: MeshWorld, node: SimulatedMember) -> None:
 
 
 def claim_long_holding(endpoint: Endpoint, core: Node) -> None:
-    """It answers pings at once, and says that it held each for nearly as long as it was away."""
+    """Answers pings at once, and claims to have held each for nearly the whole round trip."""
 
     def hears(link: Link, path: Path, head: bytes, body: bytes, now: float) -> bool:
         if head[0] != PING:

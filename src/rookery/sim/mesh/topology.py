@@ -9,7 +9,7 @@ Pair = tuple[int, int]  # the smaller number first
 
 
 class Topology(msgspec.Struct, frozen=True):
-    """Members by number; `delays_s` has every link, one way."""
+    """Members by number; `delays_s` has the one-way delay of every link."""
 
     size: int
     delays_s: dict[Pair, float]
@@ -34,7 +34,7 @@ def random_topology(
 
 
 def components(members: Iterable[int], pairs: Iterable[Pair]) -> list[set[int]]:
-    """Who can reach whom, over these links."""
+    """The connected components over these links."""
     whole = {number: {number} for number in members}
     for one, other in pairs:
         if one in whole and other in whole and whole[one] is not whole[other]:

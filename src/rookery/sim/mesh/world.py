@@ -178,11 +178,11 @@ class MeshWorld(World):
                     yield pair
 
     def parts(self) -> list[set[int]]:
-        """Who can reach whom now."""
+        """The connected components now."""
         return components(self.members, self.links())
 
     def converge(self, limit_s: float = CONVERGE_S) -> float:
-        """Run until everybody knows all there is to know; how long that took."""
+        """Run until all members know all records and links; returns how long that took."""
         began = self.now
         while (fault := self.unsettled()) is not None:
             if self.now - began > limit_s:
@@ -191,7 +191,7 @@ class MeshWorld(World):
         return self.now - began
 
     def unsettled(self) -> str | None:
-        """What is not yet as it should be: a link, a record, or what some node knows of it."""
+        """What is missing to convergence: a link, a record, or a node's knowledge of it."""
         near: dict[int, set[NodeId]] = {number: set() for number in self.members}
         for one, other in self.links():
             near[one].add(self.members[other].id)

@@ -68,7 +68,7 @@ class ConnectionEnd:
         self.is_closed = False
         self.clear_at = 0.0  # when everything sent so far has arrived
         self.stalled_s: float | None = None  # since when nothing is confirmed
-        self.version = 0  # of the network for which it is known that packets pass both ways
+        self.version = 0  # of the network for which packets are known to pass in both directions
         self.waiting: list[bytes] = []
         self.waiting_size = 0
 
@@ -112,7 +112,7 @@ class SimulatedConnections:
             self.hang_up(end)
 
     def hang_up(self, end: ConnectionEnd) -> None:
-        """One end closes without asking; the other is told, if it can be."""
+        """One end closes; the other is notified if packets can pass."""
         end.is_closed = True
         end.node.connections.pop(end.path, None)
         if end.other is not None and self._passes(end):

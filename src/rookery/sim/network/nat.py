@@ -21,7 +21,7 @@ _PORTS = (1024, 0x10000)
 
 
 class NatKind(Enum):
-    """Who may answer, from the most generous to the strictest."""
+    """Which sources may answer, from the most permissive to the strictest."""
 
     FULL_CONE = "full cone"
     ADDRESS_RESTRICTED = "address restricted"
@@ -30,7 +30,7 @@ class NatKind(Enum):
 
 
 class NatMapping:
-    """One port of the public address, and the inner address it stands for."""
+    """One port of the public address, and the inner address that it maps to."""
 
     __slots__ = ("inner", "is_fixed", "lifetime_s", "outer", "sent_to", "used_s")
 

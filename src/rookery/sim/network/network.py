@@ -149,7 +149,7 @@ class Network:
         self.partition()
 
     def touch(self) -> None:
-        """Something changed that the network does not know of; look at everything again."""
+        """Invalidate cached pipes after a change outside the network."""
         self.version += 1
 
     def pipe(self, source: str, target: str) -> Pipe:

@@ -63,7 +63,7 @@ class WeatheredLink:
         return not self.is_cut and (self._flap is None or self._flap.is_up(now))
 
     def opens_in_s(self, now: float) -> float | None:
-        """How long nothing passes; None while it is cut, as then nobody knows."""
+        """How long nothing passes; None while it is cut, since the end is unknown."""
         if self.is_cut:
             return None
         return 0.0 if self._flap is None else self._flap.up_in_s(now)

@@ -1,1 +1,1 @@
-"""Accounts, how they sign in and prove who they are, and the audit log."""
+"""Accounts, their credentials and sessions, and the audit log."""

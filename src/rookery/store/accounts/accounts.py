@@ -20,7 +20,7 @@ Role = Literal["user", "operator", "admin"]
 
 
 class LoginTakenError(UsageError):
-    """Somebody else has this login."""
+    """Another account has this login."""
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ class Accounts:
     async def set_password(self, number: int, password_hash: str, *, kept: bytes = b"") -> None:
         """And end its sessions but one, its tokens and its open codes, all at once.
 
-        Whoever knew the old password may have them.
+        Someone who knew the old password may have them.
         """
         values = {"password_hash": password_hash}
         statements = (
@@ -132,7 +132,7 @@ class Accounts:
         await self._database.write(work)
 
     async def set_role(self, number: int, role: Role) -> None:
-        """Whoever adds servers no more has no open codes for them either."""
+        """An account that may not add servers has no open codes for them either."""
         for_servers = delete(code).where(
             code.c.owner == number, code.c.kind == "server", code.c.used_by == ""
         )
@@ -147,7 +147,7 @@ class Accounts:
         await self._database.write(work)
 
     async def prefer(self, number: int, language: str | None, theme: str | None) -> None:
-        """Keep how somebody wants the pages."""
+        """Store language and theme of the pages."""
         await self._set(number, {"language": language, "theme": theme})
 
     async def _set(self, number: int, values: Mapping[str, str | None]) -> None:

@@ -18,7 +18,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that somebody did, or tried."""
+    """One action or attempt."""
 
     at: float  # wall seconds
     who: str  # the actor: a login, a hashname or another name

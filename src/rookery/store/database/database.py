@@ -79,7 +79,7 @@ class Database:
         return await self._attempt(self._reader, work)
 
     async def write(self, work: Work[T]) -> T:
-        """What the work says, once all of it is committed; IntegrityError is the work's matter."""
+        """Run the work and commit; returns its result. IntegrityError is left to the work."""
         async with self._turn:
             return await self._attempt(self._engine, work)
 

@@ -18,7 +18,7 @@ _LOCK_NAME = "LEFT(CONCAT('rookery ', SHA1(DATABASE())), 64)"
 
 
 async def upgrade(connection: AsyncConnection) -> None:
-    """All steps that are missing, while nobody else takes any."""
+    """Run all missing steps, under a lock."""
     async with _alone(connection):
         await connection.run_sync(_upgrade)
 

@@ -1,6 +1,6 @@
 """Database URL: what an operator writes, as SQLAlchemy wants it.
 
-    sqlite:///hub.db                     a file beside us; sqlite:////var/lib/… one elsewhere
+    sqlite:///hub.db                     a relative path; sqlite:////var/lib/… an absolute one
     mysql://hub@db.example/rookery       and the password in ROOKERY_DATABASE_PASSWORD,
     mysql://hub:secret@db.example/rookery    in the URL,
     mysql://hub@db.example/rookery?password_file=/run/secrets/db  or in a file

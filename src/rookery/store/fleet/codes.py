@@ -55,7 +55,7 @@ class EnrolmentCodes:
         return await self._database.read(work)
 
     async def redeem(self, id_: bytes, hashname: str, now: float) -> bool:
-        """True for the one that uses it first and in time, however often that one asks."""
+        """True for the first user of the code in time, and for its repeated requests."""
         is_free = and_(code.c.used_by == "", code.c.expires_at > now)
         statement = (
             update(code)
@@ -69,7 +69,7 @@ class EnrolmentCodes:
         return await self._database.write(work)
 
     async def of(self, owner: int | None) -> list[IssuedCode]:
-        """All of an account, or of everybody; the newest first."""
+        """The codes of an account, or all; the newest first."""
         query = select(*_ISSUED).order_by(code.c.created_at.desc())
         if owner is not None:
             query = query.where(code.c.owner == owner)

@@ -99,7 +99,7 @@ class Devices:
         return await self._database.read(work)
 
     async def all(self, *, after: bytes = b"", limit: int = PAGE) -> list[Device]:
-        """Of everybody, in order of MACs, those after one."""
+        """Devices of all owners in order of MAC addresses, after this one."""
         query = select(*_COLUMNS).where(device.c.mac > after).order_by(device.c.mac).limit(limit)
 
         async def work(connection: AsyncConnection) -> list[Device]:
@@ -126,7 +126,7 @@ class Devices:
         return await self._database.write(work)
 
     async def release(self, mac: bytes, owner: int) -> bool:
-        """Let it go, so that anybody may claim it; False when it is not this account's."""
+        """Give the device up, so that others may claim it; False if the account does not own it."""
         statement = delete(device).where(device.c.mac == mac, device.c.owner == owner)
 
         async def work(connection: AsyncConnection) -> bool:

@@ -114,7 +114,7 @@ class RamWishes:
             if story.kept_until > now:
                 break
             del self._stories[wish]
-            if wish in self._open:  # somebody may still watch and wait for its first step
+            if wish in self._open:  # a reader may still wait for its first step
                 story.kept_until = now + STEPS_KEPT_S
                 self._stories[wish] = story
 

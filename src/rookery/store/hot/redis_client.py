@@ -27,7 +27,7 @@ class Script(Protocol):
 
 
 def redis_client(url: str, environment: Mapping[str, str]) -> Redis:
-    """Nothing is connected yet; UsageError for another URL, without what it says."""
+    """A client that is not connected yet; UsageError, without the URL, if that is not valid."""
     try:
         if urlsplit(url).scheme not in ("redis", "rediss", "unix"):
             raise ValueError

@@ -30,7 +30,7 @@ _FILLED = b"rookery:filled"
 
 
 class RedisEntries:
-    """With a short memory of those whom the database does not know either."""
+    """Entries in Redis, with a short memory of senders that the database does not know either."""
 
     def __init__(
         self, client: Redis, fallback: EntryLookup | None, everything: EntryScan | None

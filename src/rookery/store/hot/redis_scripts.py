@@ -36,7 +36,7 @@ redis.call('SREM', KEYS[2], ARGV[2])
 return 1
 """
 
-# Takes what is not held, or held as heard earlier; answers how many.
+# Takes entries that are missing or older here; answers how many.
 RESTORE = """
 local count = 0
 for i = 3, #ARGV do

@@ -43,7 +43,7 @@ class RedisHotStore:
         everything: EntryScan | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> Self:
-        """Ask once whether it is there: UsageError, UnreachableError."""
+        """Check the connection once: UsageError, UnreachableError."""
         client = redis_client(url, environment)
         try:
             with reachable():

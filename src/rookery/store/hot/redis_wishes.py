@@ -151,7 +151,7 @@ class RedisWishes:
         return items, bool(items or is_open)
 
     async def _listen(self) -> None:
-        """A new subscription wakes everybody: what was said before it went unheard."""
+        """A new subscription wakes all readers, since messages before it were missed."""
         while True:
             with suppress(RedisError, OSError):
                 async with self._client.pubsub() as messages:

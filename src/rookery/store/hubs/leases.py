@@ -39,7 +39,7 @@ class Leases:
 async def hold_lease(
     connection: AsyncConnection, name: str, holder: str, *, now: float, seconds: float
 ) -> bool:
-    """The same, inside a transaction that nobody else's gets between."""
+    """The same, inside a transaction."""
 
     def is_ours(there: Columns, coming: Columns) -> ColumnElement[bool]:
         return or_(there["holder"] == coming["holder"], there["until"] < now)

@@ -53,7 +53,7 @@ class Settings:
         return value
 
     async def master_secret(self, random: Callable[[int], bytes]) -> bytes:
-        """That of all secrets; made by the first hub that asks."""
+        """The master secret of all hubs; made by the first hub that needs it."""
         return await self.first(MASTER_SECRET, random(MASTER_SECRET_SIZE))
 
     async def spool_position(self, hub: str) -> int | None:

@@ -1,7 +1,7 @@
 """Node observer: what a mesh node measures, hears and decides, for the lake.
 
 every 20 s     each peer as the node sees it ─▶ LINK
-when it comes  a record of anybody, or its end ─▶ RECORD
+when it comes  any node's record, or its end ─▶ RECORD
 when it comes  another route to a node ─▶ DECISION
 """
 

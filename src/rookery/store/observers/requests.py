@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rookery.store.observers.observer import Observer, wall_ms
 from rookery.wire.observation_content import EndedRequest
 
-if TYPE_CHECKING:  # a node has its outbox only once somebody asks for it
+if TYPE_CHECKING:  # a node creates its outbox when it is first used
     from rookery.outbox.outbox import OnEnded
     from rookery.outbox.peer import OutboxPeer
     from rookery.outbox.request import OutboxRequest
@@ -18,7 +18,7 @@ def request_observer(node: str, observer: Observer) -> "OnEnded":
     def ended(peer: "OutboxPeer", requests: "list[OutboxRequest]") -> None:
         now_ms, now = wall_ms(), time.monotonic()
         for request in requests:
-            made_at = request.made_at or now  # made before anybody observed
+            made_at = request.made_at or now  # made before the observer was there
             seen = EndedRequest(
                 t=now_ms,
                 node=node,

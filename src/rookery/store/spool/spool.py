@@ -191,7 +191,7 @@ class Spool:
         return SpoolReader(self._folder, position, until=self._durable)
 
     def trim(self, position: int) -> None:
-        """Nobody needs what is before: segments that hold nothing else are removed."""
+        """Remove the segments that end before this position."""
         while len(self._segments) > 1 and self._segments[1].start <= position:
             self._segments.pop(0).path.unlink(missing_ok=True)
 

@@ -25,7 +25,7 @@ _REFUSE = 3
 
 
 class ChannelRequest(msgspec.Struct, frozen=True, gc=False):
-    """Opens a channel and says how its data shall be carried."""
+    """Opens a channel and sets how its data is carried."""
 
     qos: int
     ackquant_ms: int

@@ -1,4 +1,4 @@
-"""Crow packet: the sender writes the whole route, each gate writes the way back over it.
+"""Crow packet: the sender writes the whole route, and each gate writes the return hop over it.
 
     v1  | flags | length | address length | stage | seqid | qos, time code | address | data |
         |   1   |   2    |       1        |   1   |   2   |       1        |   ...   | ...  |
@@ -8,7 +8,7 @@
 
 Sizes in bytes, integers little-endian; `length` covers the whole packet. Bit 0 of the flags marks
 an acknowledgement, the type is in bits 5 to 7 (v1) or 3 to 7 (v0). Nothing in the bytes tells v0
-from v1: whoever sets up a gate must know which one its line speaks.
+from v1: the operator of a gate must know which one its line uses.
 """
 
 import struct
@@ -62,7 +62,7 @@ class CrowPacket:
     ) -> None:
         self.type: Final = type
         self.is_ack: Final = is_ack
-        self.address: Final = address  # the ways back of the hops made, then the route ahead
+        self.address: Final = address  # the return hops of the hops made, then the route ahead
         self.stage: Final = stage  # bytes of the address already used
         self.seqid: Final = seqid
         self.qos: Final = qos
@@ -98,7 +98,7 @@ class CrowPacket:
         return timer_s(self.ackquant_ms)
 
     def hop(self, way_back: bytes) -> "CrowPacket":
-        """As the receiving gate sees it: the hop just made replaced by the way back.
+        """As the receiving gate sees it: the hop just made replaced by its return hop.
 
         `way_back` is in wire order, so backwards: the argument first, the gate's own id last.
         """
@@ -162,7 +162,7 @@ class CrowPacket:
         """
         if len(data) < HEADER_SIZE:
             raise DecodeError(f"{len(data)} bytes cannot be a packet")
-        # Byte by byte: compiled, that makes no objects on the way.
+        # Byte by byte: compiled, that creates no temporary objects.
         flags, address_size, stage, quality = data[0], data[3], data[4], data[7]
         size, seqid = data[1] | data[2] << 8, data[5] | data[6] << 8
         body = HEADER_SIZE + address_size
@@ -205,7 +205,7 @@ class CrowPacket:
 
 
 def _time_code(ackquant_ms: int) -> int:
-    # The public implementation cuts to 6 bits, and so repeats after 4 ms when asked for 640.
+    # The public implementation cuts to 6 bits, and so repeats after 4 ms when 640 are requested.
     code = (ackquant_ms + 5) // 10
     return code if code < _CODE_MAX else _CODE_MAX
 

@@ -56,7 +56,7 @@ _LEGACY_SUBSCRIPTION_HEAD = struct.Struct("<BBBH")
 
 
 class Subscribe(msgspec.Struct, frozen=True, gc=False):
-    """Asks for a theme, carried with this quality; sent again and again to stay subscribed."""
+    """Subscribes to a theme with this quality; repeated to stay subscribed."""
 
     theme: bytes
     rqos: int
@@ -71,7 +71,7 @@ class Subscribe(msgspec.Struct, frozen=True, gc=False):
 
 
 class SubscribeLatest(msgspec.Struct, frozen=True, gc=False):
-    """As `Subscribe`, and asks for the latest messages of the theme, newest first."""
+    """As `Subscribe`, and requests the latest messages of the theme, newest first."""
 
     theme: bytes
     rqos: int

@@ -58,7 +58,7 @@ _TAG = Struct(">H")
 _SENDER_SIZE = 6
 _ACK_LENGTH = _BOOT_SEQUENCE.size + PROOF_SIZE
 
-# Where the parts of a proved report are in its TLV, for who takes tens of thousands a second.
+# Where the parts of a proved report are in its TLV, for readers of tens of thousands a second.
 FORM_AT: Final = 4
 SENDER_AT: Final = 5
 BOOT_AT: Final = 15
@@ -168,7 +168,7 @@ class HelloDatagram(NamedTuple):
 
 
 class SealedSecret(NamedTuple):
-    """A secret on its way: only the sender's key opens it, only the hub's has made it."""
+    """A secret in transit: only the sender's key opens it, only the hub's has made it."""
 
     sender: bytes
     sealed: bytes
@@ -235,7 +235,7 @@ def serialize_ack(proved: bytes, proof: bytes) -> bytes:
 
 
 class CallDatagram(NamedTuple):
-    """Connect to the hub over TCP: somebody wishes to talk to you."""
+    """Asks a device to connect to the hub over TCP, for a wish of a client."""
 
     sender: bytes
     boot: int

@@ -1,4 +1,4 @@
-"""Forecast: the body of the artifact that says how full each server will be, as msgpack arrays.
+"""Forecast: the body of the artifact that predicts each server's load, as msgpack arrays.
 
     [[server, start_ms, step_s, [share, share, …], confidence], …]
 
@@ -34,7 +34,7 @@ class ServerForecast(msgspec.Struct, frozen=True, array_like=True):
     confidence: Ratio
 
     def share_at(self, at_ms: int) -> float | None:
-        """How much of its seats will be taken then; None where nothing is said."""
+        """The predicted share of its seats in use at that time; None without a prediction."""
         step = (at_ms - self.start_ms) // (1000 * self.step_s)
         return self.shares[step] if 0 <= step < len(self.shares) else None
 

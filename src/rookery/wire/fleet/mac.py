@@ -1,4 +1,4 @@
-"""MAC: the six bytes that name a router, and how people write them.
+"""MAC addresses: the six bytes that identify a device, and how people write them.
 
 02:fc:00:00:00:01    02-FC-00-00-00-01    02fc.0000.0001    02fc00000001
 """
@@ -18,13 +18,13 @@ _GROUP_BIT = 0x01
 
 
 def parse_mac(text: str) -> bytes:
-    """Read a MAC of one device in any of its usual forms, or raise DecodeError."""
+    """Read the MAC address of a device in any of its usual forms, or raise DecodeError."""
     lower = text.strip().lower()
     if not _FORMS.fullmatch(lower):
-        raise DecodeError(f"{text[:40]!r} is no MAC; write it as in 02:fc:00:00:00:01")
+        raise DecodeError(f"{text[:40]!r} is no MAC address; write it as in 02:fc:00:00:00:01")
     mac = bytes.fromhex(lower.translate(_SEPARATORS))
     if mac[0] & _GROUP_BIT or not any(mac):
-        raise DecodeError(f"{text[:40]!r} is nobody's own MAC")
+        raise DecodeError(f"{text[:40]!r} is not the MAC address of one device")
     return mac
 
 

@@ -1,19 +1,19 @@
-"""What hub, servers, routers and clients say to each other inside a sealed stream.
+"""Messages between hub, servers, devices and clients inside a sealed stream.
 
     | tag | length | msgpack map of the fields below |
     |  2  |   2    |             length              |
 
-    hub → router     DIRECT (1026)                      router → hub     ASK (3074)
-    hub → server     RESERVE (1029), RELEASE (1030)     router → server  ARRIVE (3076)
+    hub → device     DIRECT (1026)                      device → hub     ASK (3074)
+    hub → server     RESERVE (1029), RELEASE (1030)     device → server  ARRIVE (3076)
                      RENEWED (1031)
     server → hub     RESERVED, REFUSED, ARRIVED, ABANDONED (2050 to 2053)
                      HOLD, LET_GO, RENEW (2058 to 2060)
     server → hub     CERTIFY (2061)                     hub → server     CERTIFIED (1032)
-    server → router, client  WELCOME (2054)             client → server  ATTEND (3077)
-    anybody          ERROR (1), after which the sender closes
+    server → device, client  WELCOME (2054)             client → server  ATTEND (3077)
+    any              ERROR (1), after which the sender closes
 
 Keys of the maps are the names of the fields; unknown keys are ignored, so fields may be added.
-JSON-RPC travels in RPC and RPC_PART beside these.
+The fields `router` and `router_…` are the device's. JSON-RPC travels in RPC and RPC_PART.
 """
 
 from enum import IntEnum
@@ -54,12 +54,12 @@ Seconds = Annotated[int, Meta(gt=0, le=SECONDS_MAX)]
 class FaultCode(IntEnum):
     """Why a connection ends; unknown codes read as they are."""
 
-    PROTOCOL = 1  # against the rules of these pages
-    DENIED = 2  # not allowed to you
-    NO_WISH = 3  # nobody wishes for this router, or no longer: do not come back
+    PROTOCOL = 1  # a violation of the protocol
+    DENIED = 2  # the sender of the request is not authorised
+    NO_WISH = 3  # no open wish for this device: do not try again
     NO_SEAT = 4  # no such seat, or not with this ticket
-    BUSY = 5  # a bound is reached: come back later
-    CLOSING = 6  # the sender stops its service: come back elsewhere or later
+    BUSY = 5  # a limit is reached: try again later
+    CLOSING = 6  # the sender stops its service: try elsewhere or later
 
 
 class FaultMessage(msgspec.Struct, frozen=True):
@@ -70,13 +70,13 @@ class FaultMessage(msgspec.Struct, frozen=True):
 
 
 class AskMessage(msgspec.Struct, frozen=True):
-    """Router to hub: you called me, or the server I was sent to failed me; where do I go?"""
+    """Device to hub: requests a server for a wish, after a call or a failed server."""
 
     wish: WishId
 
 
 class ServerAddress(msgspec.Struct, frozen=True):
-    """Where a server is, and what it takes to know it for sure."""
+    """A server's address and the keys that authenticate it."""
 
     hashname: Hashname
     tcp: Text  # "ip:port"
@@ -85,7 +85,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
 
 
 class DirectMessage(msgspec.Struct, frozen=True):
-    """Hub to router: go to that server, and show it this ticket."""
+    """Hub to device: connect to that server and show it this ticket."""
 
     wish: WishId
     seat: Seat
@@ -99,7 +99,7 @@ class DirectMessage(msgspec.Struct, frozen=True):
 
 
 class ReserveMessage(msgspec.Struct, frozen=True):
-    """Hub to server: keep a seat for this router and this client."""
+    """Hub to server: reserve a seat for this device and this client."""
 
     seat: Seat
     mac: Mac
@@ -107,9 +107,9 @@ class ReserveMessage(msgspec.Struct, frozen=True):
     client: Text  # the name of the account
     router_ticket_hash: Digest
     client_ticket_hash: Digest
-    seconds: Seconds  # for the router to arrive, and then for the client to attend
+    seconds: Seconds  # for the device to arrive, and then for the client to attend
     authority: Authority = b""  # for HOLD; empty: the seat needs no lease
-    expected: Expected = []  # IP addresses that router and client came from to the hub
+    expected: Expected = []  # IP addresses of device and client as the hub saw them
 
 
 class ReleaseMessage(msgspec.Struct, frozen=True):
@@ -160,20 +160,20 @@ class RefusedMessage(msgspec.Struct, frozen=True):
 
 
 class ArrivedMessage(msgspec.Struct, frozen=True):
-    """Server to hub: the announced router sits there, checked."""
+    """Server to hub: the device has connected and is authenticated."""
 
     seat: Seat
 
 
 class AbandonedMessage(msgspec.Struct, frozen=True):
-    """Server to hub: the seat is given up before anybody attended."""
+    """Server to hub: the seat is given up before the client attended."""
 
     seat: Seat
     reason: Text
 
 
 class ArriveMessage(msgspec.Struct, frozen=True):
-    """Router to server: I am the one the seat is kept for."""
+    """Device to server: takes the seat that is reserved for it."""
 
     seat: Seat
     ticket: Ticket
@@ -183,7 +183,7 @@ class ArriveMessage(msgspec.Struct, frozen=True):
 
 
 class AttendMessage(msgspec.Struct, frozen=True):
-    """Client to server: I am the one whose router sits there."""
+    """Client to server: takes the client's side of the seat."""
 
     seat: Seat
     ticket: Ticket
@@ -193,7 +193,7 @@ class AttendMessage(msgspec.Struct, frozen=True):
 
 
 class WelcomeMessage(msgspec.Struct, frozen=True):
-    """Server to router or client: the seat is yours; JSON-RPC may follow."""
+    """Server to device or client: the seat is taken; JSON-RPC may follow."""
 
     seat: Seat
     mac: Mac
@@ -273,7 +273,7 @@ def encode(message: Message) -> Tlv:
 
 
 def decode(tlv: Tlv) -> Message:
-    """What a TLV from a sealed stream says, or DecodeError."""
+    """The message in a TLV from a sealed stream, or DecodeError."""
     decoder = _DECODERS.get(tlv.tag)
     if decoder is None:
         raise DecodeError(f"tag {tlv.tag} is not a message of a rendezvous")

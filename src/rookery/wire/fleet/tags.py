@@ -1,6 +1,6 @@
-"""Tags of the fleet's messages, in four ranges by who says them; docs/protocol/fleet.md lists them.
+"""Tags of the fleet's messages, in four ranges by sender; docs/protocol/fleet.md lists them.
 
-   1 …  1024   anybody: the system's own
+   1 …  1024   any sender: the system's own
 1025 …  2048   the hub
 2049 …  3072   servers
 3073 …  4096   routers, and clients as their guests

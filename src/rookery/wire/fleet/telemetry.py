@@ -1,8 +1,8 @@
-"""Telemetry: what senders say of themselves, as msgpack maps with the kind in front.
+"""Telemetry: reports of devices and servers, as msgpack maps with the kind in front.
 
-Times are wall milliseconds of who reports, whose clock may be wrong. `b` and `n` say where a report
-comes from: they stay what they are when it is sent again after a restart, so that whoever reads the
-lake recognises a repeat. The sender fills them in.
+Times are wall milliseconds of the sender, whose clock may be wrong. `b` (boot) and `n` (sequence)
+identify a report: they do not change when it is sent again after a restart, so that the lake can
+recognise a repeat. The sender fills them in.
 """
 
 from typing import Annotated
@@ -35,7 +35,7 @@ class InterfaceCounters(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LinkTelemetry(msgspec.Struct, frozen=True, array_like=True):
-    """A mesh link of the router's node, as it measured it."""
+    """A mesh link of the device's node, as it measured it."""
 
     peer: Name  # hashname
     path: Name  # kind of the path in use
@@ -47,7 +47,7 @@ class LinkTelemetry(msgspec.Struct, frozen=True, array_like=True):
 class DeviceReport(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="device", omit_defaults=True
 ):
-    """How a router is."""
+    """The state of a device."""
 
     t: Count  # when it was sampled
     b: Count = 0
@@ -109,18 +109,18 @@ class SessionReport(
     who: Text  # account
     router: Name  # MAC
     server: Name = ""  # hashname
-    opened_at: Count  # when the seat was reserved, or the router wished for; wall milliseconds
+    opened_at: Count  # when the seat was reserved, or the wish made; wall milliseconds
     closed_at: Count
     reason: Text = ""
-    sent_bytes: Count = 0  # to the router, of messages that were relayed
-    received_bytes: Count = 0  # from the router
+    sent_bytes: Count = 0  # to the device, of messages that were relayed
+    received_bytes: Count = 0  # from the device
 
 
 Report = DeviceReport | LoadReport | CallReport | SessionReport
 
 
 class ReportOrigin(msgspec.Struct, frozen=True):
-    """Where a report comes from, whatever else it says."""
+    """Boot and sequence number, which any report has."""
 
     b: Count
     n: Count

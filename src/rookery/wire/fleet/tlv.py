@@ -1,4 +1,4 @@
-"""TLV: a tag, a length and a value; all that the fleet says, over TCP and UDP, is made of them.
+"""TLV: a tag, a length and a value; all messages of the fleet, over TCP and UDP, consist of them.
 
     | tag | length | value  |
     |  2  |   2    | length |
@@ -53,7 +53,7 @@ def parse_all(data: bytes) -> list[Tlv]:
 class TlvReader:
     """Takes TLVs out of a stream, however it was cut; holds the beginning of one at most.
 
-    After a DecodeError nobody knows where the next TLV begins: the stream is of no more use.
+    After a DecodeError the start of the next TLV is unknown: the stream cannot be used any more.
     """
 
     __slots__ = ("_held", "_lacking", "_value_size_max")

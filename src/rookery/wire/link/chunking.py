@@ -1,4 +1,4 @@
-"""Chunking: Telehash's way to carry packets over a stream of bytes.
+"""Chunking: Telehash's framing of packets in a stream of bytes.
 
     | size | data | size | data | … | 0 |
     |  1   | size |  1   | size | … | 1 |

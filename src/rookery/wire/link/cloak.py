@@ -5,7 +5,7 @@
 
 The cipher is the original ChaCha20: 64-bit nonce, 64-bit block counter from zero. Packets begin
 with a zero byte as long as their head is shorter than 256 bytes, and a nonce never does. This is
-disguise, not secrecy: everybody knows the key.
+disguise, not secrecy: the key is public.
 """
 
 from hashlib import sha256

@@ -30,7 +30,7 @@ def frame(packet: bytes) -> bytes:
 
 
 class SpareBuffer:
-    """Room for a large frame that nobody needs just now: another one would have to be zeroed."""
+    """Keeps an unused buffer for large frames, since a new one would have to be zeroed."""
 
     __slots__ = ("_room",)
 
@@ -53,7 +53,7 @@ class SpareBuffer:
 class Deframer:
     """Takes packets out of a stream; a byte is copied at most once, and only where it was cut.
 
-    What it hands out is to be read before anything more is fed, to it or to who has the same spare.
+    Read the packets before more is fed to it, or to another deframer with the same spare buffer.
     """
 
     __slots__ = ("_filled", "_held", "_spare")
@@ -84,7 +84,7 @@ class Deframer:
     def room(self) -> memoryview | None:
         """Where the rest of a large frame can be read to; None while too little of it has come.
 
-        Who is asked for it with a few bytes would otherwise hold a whole frame for them.
+        Otherwise a peer could make us allocate a whole frame with its first few bytes.
         """
         held, filled = self._held, self._filled
         if filled < _PLACED_MIN:

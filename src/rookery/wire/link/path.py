@@ -4,7 +4,7 @@
 {"type":"http","url":"http://192.0.2.1:42424/"}    UrlPath (WebSocket inside)
 {"type":"peer","hn":"<router hashname>"}           PeerPath (through a router)
 
-A RoutePath (through the mesh) is never told to others: each end finds its own way.
+A RoutePath (through the mesh) is never advertised: each end finds its own route.
 """
 
 from ipaddress import ip_address

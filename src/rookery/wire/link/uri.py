@@ -4,8 +4,8 @@
     {"hashname":"…","keys":{"3a":"<base32>"},"paths":[{"type":"udp4","ip":"192.0.2.1","port":42424}]}
     <hashname>
 
-Host and port of a URI stand for a path over every transport. A host that is a name is kept for
-whoever can resolve it. Whether keys and hashname agree is not this layer's to say.
+Host and port of a URI stand for a path over every transport. A host that is a name is kept
+for a layer that can resolve it. Whether keys and hashname agree is not checked here.
 """
 
 import re
@@ -36,7 +36,7 @@ _decode = msgspec.json.Decoder(JsonObject).decode
 
 
 class LinkAddress(msgspec.Struct, frozen=True):
-    """Everything known about where an endpoint is and who it should be."""
+    """The known paths, keys and hashname of an endpoint."""
 
     hashname: str | None = None
     keys: dict[int, bytes] = {}  # by CSID
@@ -224,5 +224,5 @@ def _paths(value: object) -> tuple[Path, ...]:
         try:
             paths.append(parse_path(item))
         except DecodeError:
-            continue  # a transport of somebody else's
+            continue  # a transport that is unknown here
     return tuple(paths)

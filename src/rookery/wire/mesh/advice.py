@@ -1,4 +1,4 @@
-"""Advice: the body of the artifact that says when a link will be worse than it is, as msgpack.
+"""Advice: the body of the artifact that predicts when links will be worse, as msgpack.
 
     [[realm, a, b, [[start_ms, end_ms, factor, confidence], …]], …]
 

@@ -44,7 +44,7 @@ _FIXED = Layout(">QQQHB")
 
 
 class Certificate(msgspec.Struct, frozen=True):
-    """Who is a member, under which name, with which roles and for how long."""
+    """A membership: name, roles and validity period of a member."""
 
     serial: int
     hashname: str

@@ -1,4 +1,4 @@
-"""BESIDE: what two ends of a stream tell each other, over it, about the datagram path beside it.
+"""BESIDE: negotiates, over a stream, the UDP path that accompanies it.
 
     head | 9 | kind | sizes |   body | attempt |
          | 1 |  1   |   1   |        |    4    |
@@ -6,7 +6,7 @@
     kind     1 OFFER    the dialling side will try datagrams to the stream's own address and port
              2 ACCEPT   try
              3 HEARD    datagrams of this attempt came: bit 0 of `sizes` small, bit 1 of data size;
-                        bit 7: tell me what you heard
+                        bit 7: the receiver shall answer with its own
              4 GONE     the path failed, do not use it
              5 REFUSE   there will be no datagrams here
 
@@ -41,7 +41,7 @@ class CompanionKind(IntEnum):
 
 
 class CompanionFrame(msgspec.Struct, frozen=True, gc=False):
-    """One thing said."""
+    """One frame of the negotiation."""
 
     kind: CompanionKind
     attempt: int

@@ -1,4 +1,4 @@
-"""Echo: the payloads with which a node asks another whether and how fast it can be reached.
+"""Echo: the payloads with which a node tests whether and how fast another can be reached.
 
     request  | token | padding |          reply  | token | held |
              |   8   | >= 124  |                 |   8   |  4   |
@@ -41,7 +41,7 @@ class EchoRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class EchoReply(msgspec.Struct, frozen=True, gc=False):
-    """The answer of the node that was asked."""
+    """The answer of the other node."""
 
     token: bytes
     held_us: int = 0

@@ -60,7 +60,7 @@ class StatementKey(NamedTuple):
 
 
 class SummaryEntry(NamedTuple):
-    """A statement that somebody has."""
+    """A statement that a node has."""
 
     kind: int
     key: bytes
@@ -72,7 +72,7 @@ class SummaryEntry(NamedTuple):
 
 
 class SummarySection(NamedTuple):
-    """All that somebody has in one bucket, sorted."""
+    """All that a node has in one bucket, sorted."""
 
     bucket: int
     entries: tuple[SummaryEntry, ...]
@@ -129,7 +129,7 @@ class RootDigest(msgspec.Struct, frozen=True):
 
 
 class BucketDigests(msgspec.Struct, frozen=True):
-    digests: tuple[int, ...]  # whole ones; the first half of each is told
+    digests: tuple[int, ...]  # whole digests; the first half of each is sent
 
     def serialize(self) -> tuple[bytes, bytes]:
         return bytes((DIGEST,)), b"".join(
@@ -138,7 +138,7 @@ class BucketDigests(msgspec.Struct, frozen=True):
 
     @staticmethod
     def told(digest: int) -> int:
-        """The part of a bucket's digest that is told."""
+        """The part of a bucket's digest that is sent."""
         return digest >> 8 * (_ROOT_SIZE - _DIGEST_SIZE) << 8 * (_ROOT_SIZE - _DIGEST_SIZE)
 
 

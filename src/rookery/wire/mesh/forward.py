@@ -1,4 +1,4 @@
-"""A packet under way along a source route: the FORWARD frame, and what a path error says.
+"""A packet on a source route: the FORWARD frame, its datagram classes, and path errors.
 
     head  | type = 1 | flags | hop limit | cursor | count | repairs |     1 byte each
     body  | node id  × count | payload |
@@ -7,7 +7,7 @@
     flags: bits 0 and 1 datagram class, bits 2 to 4 kind, bit 5 congestion mark, 6 and 7 zero
 
 The route names every node from the origin to the destination, those already passed included;
-`cursor` is the place in it of whoever receives the frame. A relay changes the head only, unless
+`cursor` is the place in it of the frame's receiver. A relay changes the head only, unless
 it must repair the route. The payload of a path error:
 
     | reason | node that could not be reached | first bytes of the lost payload |
@@ -26,7 +26,7 @@ from rookery.wire.octets import Octets, Parts
 
 
 class DatagramClass(IntEnum):
-    """The numbers are those of the wire."""
+    """What a sender prefers for a packet when there is no datagram path; numbers as on the wire."""
 
     FALLBACK = 0  # a datagram path, else a stream while that is quick
     DROP = 1  # a datagram path or nothing
@@ -95,7 +95,7 @@ class Forward(msgspec.Struct, frozen=True, gc=False):
             raise ProtocolError("route too short or too long")
         if not 1 <= cursor < count:
             raise ProtocolError("cursor outside the route")
-        # Whoever has passed `cursor` nodes has spent as many hops, whatever the limit was at first.
+        # A packet that has passed `cursor` nodes has used as many hops, whatever its limit was.
         if not 1 <= hop_limit <= ROUTE_MAX - cursor:
             raise ProtocolError("impossible hop limit")
         if repairs > REPAIRS_MAX:

@@ -19,7 +19,7 @@ _REMEMBERED_MAX: Final = 8192
 
 @lru_cache(_REMEMBERED_MAX)
 def node_id(hashname: str) -> NodeId:
-    """The id of whoever has this hashname; DecodeError when it is none."""
+    """The id of the node with this hashname; DecodeError if it is not a hashname."""
     digest = base32.decode(hashname)
     if len(digest) != _DIGEST_SIZE:
         raise DecodeError(f"{hashname!r} is not a hashname")

@@ -11,10 +11,10 @@
 
 Sizes in bytes, integers big-endian, times in microseconds of the sender's own monotonic clock.
 `next`: seconds until the sender's next PING at the latest, 0 where it promises none. `attempt`: of
-the path beside a stream, else 0. `heard`: the highest sequence that came from the receiver of this
-frame (0: none); bit i of `history`: sequence heard - i came. `bytes`: how many came over this
-path. Padding brings a frame to the size it has to prove; a PONG is as large as its PING,
-heads included.
+the UDP path that accompanies a stream, else 0. `heard`: the highest sequence that came from the
+receiver of this frame (0: none); bit i of `history`: sequence heard - i came. `bytes`: how many
+came over this path. Padding brings a frame to the size it has to prove; a PONG is as large as its
+PING, heads included.
 """
 
 import struct
@@ -127,7 +127,7 @@ def _sequence(value: int) -> int:
 
 def _report(body: bytes, offset: int) -> PingReport:
     heard, history, received_size = _REPORT.unpack_from(body, offset)
-    # Whatever was heard last was heard, and nothing before the first.
+    # The highest sequence itself has come, and nothing before the first.
     possible = (1 << min(heard, HISTORY_SIZE)) - 1
     if history & ~possible or (heard and not history & 1):
         raise DecodeError("the history of beats contradicts itself")

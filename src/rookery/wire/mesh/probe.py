@@ -1,4 +1,4 @@
-"""Probe: asks the far end of a route whether packets of a link arrive by it.
+"""Probe: tests whether packets of a link arrive over a route.
 
     PROBE   head | 13 |  body | token | padding |        PROBED  head | 14 |  body | token |
                  | 1  |       |   8   |   ...   |                     | 1  |       |   8   |

@@ -127,7 +127,7 @@ def version_of(content: bytes) -> tuple[NodeId, Version]:
 
 
 def rate_code(bytes_per_s: float) -> int:
-    """A rate as records tell it, in eighths of a doubling; 0 stands for unknown."""
+    """A rate as in records, in eighths of a doubling; 0: unknown."""
     if bytes_per_s <= 1.0:
         return 0
     return max(1, min(_RATE_MAX, round(_RATE_STEPS * log2(bytes_per_s))))
@@ -175,7 +175,7 @@ def _path_bytes(path: NetPath) -> bytes:
 
 
 def _fault(record: Record) -> str | None:
-    """What is wrong with a record, whoever made it; a short text that never changes."""
+    """What is wrong with a record, as a short text that never changes."""
     links, services = record.links, record.services
     if len(links) > LINKS_MAX or len(record.paths) > PATHS_MAX or len(services) > SERVICES_MAX:
         return "record lists too much"

@@ -4,8 +4,9 @@
     |   8    | 8  |    8    |    32    | to the end  |
 
 It ends every certificate of the hashname whose time began by `at`; a later one makes it a member
-again. The serial says which certificate gave cause, 0: none. Once `expires` has passed, all that
-it could end has run out by itself and it may be forgotten. `issuer` as in a certificate.
+again. The serial is that of the certificate that gave cause, 0: none. Once `expires` has passed,
+every certificate that it could end has expired, and it may be forgotten. `issuer` as in a
+certificate.
 """
 
 from struct import Struct as Layout

@@ -1,4 +1,4 @@
-"""Statement: signed bytes that travel through a realm, whoever carries them.
+"""Statement: signed bytes that any member may pass on in a realm.
 
     | version | kind | realm | content | signature |
     |    1    |  1   |   8   |    n    |    64     |

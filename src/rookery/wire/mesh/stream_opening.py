@@ -25,7 +25,7 @@ _decode = msgspec.json.Decoder(JsonObject).decode
 
 
 class StreamOpening(msgspec.Struct, frozen=True):
-    """Whom a stream is for, and what its opener says about it."""
+    """The service that a stream is for, and its opener's parameters."""
 
     service: str
     meta: JsonObject

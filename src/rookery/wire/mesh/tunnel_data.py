@@ -61,7 +61,7 @@ def data_header(stream: int, offset: int, size: int, *, fin: bool) -> bytes:
 
 
 class TunnelAck:
-    """Packets that came with this way's number on them; `ranges` falls, both ends included."""
+    """Packets that came over this path (`way`); `ranges` is descending, both ends included."""
 
     __slots__ = ("delay_us", "marks", "ranges", "way")
 
@@ -82,7 +82,7 @@ class TunnelAck:
     def serialize(self) -> bytes:
         first, largest = self.ranges[0]
         count = len(self.ranges)
-        if count == 1:  # as of a way that loses nothing
+        if count == 1:  # as of a path that loses nothing
             return ack_of_one(self.way, first, largest, self.delay_us, self.marks)
         header = ACK.pack(ACK_TYPE, self.way, largest, self.delay_us, self.marks, count)
         told: list[int] = []

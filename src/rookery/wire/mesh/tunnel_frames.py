@@ -1,4 +1,4 @@
-"""Frames of a tunnel: what one packet between two ends says, one after the other.
+"""Frames of a tunnel: the contents of one packet between two ends, in order.
 
     DATA, ACK                                                 as `tunnel_data` has them
     CREDIT    | 5 | stream 4 | maximum 8 |                    stream 0: all streams together

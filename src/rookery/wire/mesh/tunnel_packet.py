@@ -1,11 +1,11 @@
-"""Packet of a tunnel: frames under the number that the way it went by gave it.
+"""Packet of a tunnel: frames with a packet number of the path that it takes.
 
     head  | type = 11 | flags | way |        body  | tunnel | number | frames |
           |     1     |   1   |  4  |              |   8    |   8    |  ...   |
 
-Sizes in bytes, integers big-endian. `way`: the sender's name for the way. `number`: from 1, rising
-on each way, never used twice; 0: not to be acknowledged. Bit 0 of `flags`: the sender has heard
-nothing from the receiver yet, so this may be the first packet of a tunnel.
+Sizes in bytes, integers big-endian. `way`: the sender's id of the path. `number`: from 1, rising
+on each path, never used twice; 0: not to be acknowledged. Bit 0 of `flags`: the sender has not
+received anything yet, so this may be the first packet of a tunnel.
 """
 
 from struct import Struct

@@ -1,4 +1,4 @@
-"""Reads the frames of a tunnel's packet; `tunnel_frames` says what they are.
+"""Reads the frames of a tunnel's packet; `tunnel_frames` describes them.
 
 Apart from it, so that it can be compiled: a node does this for every packet.
 """
@@ -59,7 +59,7 @@ _COUNT_AT: Final = 37
 def parse_usual(body: bytes) -> list[Frame] | None:
     """An ACK of one range and one DATA after the prefix, as nearly all small packets have.
 
-    None for all others, and for whatever is wrong: `parse_frames` says what that is.
+    None for all others, and for malformed ones: `parse_frames` raises what is wrong.
     """
     if len(body) < USUAL_SIZE or body[_ACK_AT] != ACK_TYPE or body[_COUNT_AT] != 1:
         return None

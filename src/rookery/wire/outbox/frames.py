@@ -1,4 +1,4 @@
-"""Frames of an outbox session: who is there, requests, and what became of them.
+"""Frames of an outbox session: introductions, requests, and their outcomes.
 
     | length | type | fields … |        length: of type and fields
     |   4    |  1   |          |
@@ -54,15 +54,15 @@ class OutboxErrorCode(IntEnum):
     PROTOCOL = 2
     UNKNOWN_PEER = 3
     SUPERSEDED = 4  # by a newer session
-    UNHANDLED = 16  # nobody handles requests there
+    UNHANDLED = 16  # no handler for requests there
     HANDLER_FAILED = 17
     FORGOTTEN = 18  # handled before, but the reply is not kept any more
 
 
 class IntroductionFrame(msgspec.Struct, frozen=True, gc=False):
-    """The first frame, both ways."""
+    """The first frame in each direction."""
 
-    hashname: bytes  # the 32 bytes that the 52 characters stand for
+    hashname: bytes  # 32 bytes, the decoded form of the 52 characters
     epoch: int  # names the numbering of our requests
     memory: int  # names what we remember of yours
     heard: int  # the epoch of yours that we know

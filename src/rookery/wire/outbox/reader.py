@@ -109,7 +109,7 @@ def _parse_error(data: bytes) -> ErrorFrame:
 
 
 def _parse_introduction(data: bytes) -> IntroductionFrame:
-    # Another version may have other fields behind these; who reads the version decides.
+    # Another version may have other fields behind these; the reader of the version decides.
     if len(data) < INTRODUCTION_LAYOUT.size:
         raise DecodeError("too short for an introduction")
     _, _, version, *fields, requests, size = INTRODUCTION_LAYOUT.unpack_from(data)

@@ -2,7 +2,7 @@
 
     | length 4 | 2 | flags 1 | id 8 | floor 8 | payload |
 
-rookery.wire.outbox.frames has the other frames and says what the fields are.
+rookery.wire.outbox.frames has the other frames and describes the fields.
 """
 
 from struct import Struct
@@ -23,7 +23,7 @@ _QOS_MAX: Final = 2
 
 
 class RequestFrame:
-    """One request; `floor`: no reply below this id is asked for again."""
+    """One request; `floor`: no reply below this id is needed again."""
 
     __slots__ = ("floor", "id", "payload", "qos", "wants_reply")
 
