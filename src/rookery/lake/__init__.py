@@ -1,1 +1,1 @@
-"""The lake: what was observed, kept as tables, explained, and handed back as advice."""
+"""The lake: observations as tables, from landing to insights, and advice made from them."""

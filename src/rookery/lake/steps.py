@@ -1,4 +1,4 @@
-"""The order of steps: everything that the pipeline does, from landing to insights."""
+"""The steps of the pipeline in their order, from landing to insights."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

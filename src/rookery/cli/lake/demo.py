@@ -58,9 +58,9 @@ def demo(
         raise UsageError(f"1 to {DAYS_MAX} days of 1 to {DEVICES_MAX} --routers")
     extras.need("a made-up fleet", extras.PIPELINE, "lake")
     lake = open_lake(LakeOptions(data=data), must_exist=False)
-    from rookery.lake.synthetic.dataset import SyntheticDataset as History
+    from rookery.lake.synthetic.dataset import SyntheticDataset
 
-    history = History(
+    dataset = SyntheticDataset(
         seed=seed,
         start=datetime.now(UTC).date() - timedelta(days=days)
         if start is None
@@ -69,33 +69,33 @@ def demo(
         devices=routers,
         interval_s=int(units.parse_span(interval)),
     )
-    _check_alone(history, lake, data)
+    _check_alone(dataset, lake, data)
     if generate_only:
-        return until_signal(lambda: _land(history, lake, data, output))
+        return until_signal(lambda: _land(dataset, lake, data, output))
     progress = RunProgress(is_json=output.json)
     progress.say(check_spark(spark_options))
 
     def work() -> int:
-        _land(history, lake, data, output)
+        _land(dataset, lake, data, output)
         with pipeline_runs(lake, spark_options, progress) as running:
             code = running.run()
-        return code or _compare(history, lake, data, output)
+        return code or _compare(dataset, lake, data, output)
 
     return until_signal(work)
 
 
-def _check_alone(history: "SyntheticDataset", lake: "Lake", data: str) -> None:
+def _check_alone(dataset: "SyntheticDataset", lake: "Lake", data: str) -> None:
     from rookery.lake.synthetic.landing import is_alone
 
-    if not is_alone(history, lake):
+    if not is_alone(dataset, lake):
         raise UsageError(f"{data} holds something else; remove it, or choose another --data")
 
 
-def _land(history: "SyntheticDataset", lake: "Lake", data: str, output: Output) -> int:
+def _land(dataset: "SyntheticDataset", lake: "Lake", data: str, output: Output) -> int:
     from rookery.lake.synthetic.landing import land
 
     begun = time.monotonic()
-    rows = land(history, lake).total()
+    rows = land(dataset, lake).total()
     took_s = time.monotonic() - begun
     if output.json:
         print_json({"is": "generated", "rows": rows, "took_s": round(took_s, 3), "data": data})
@@ -106,12 +106,12 @@ def _land(history: "SyntheticDataset", lake: "Lake", data: str, output: Output) 
     return OK
 
 
-def _compare(history: "SyntheticDataset", lake: "Lake", data: str, output: Output) -> int:
+def _compare(dataset: "SyntheticDataset", lake: "Lake", data: str, output: Output) -> int:
     """Compare planted and found faults; exit code 1 when they differ."""
     from rookery.lake.synthetic.findings import findings
     from rookery.lake.synthetic.ground_truth import GroundTruth
 
-    found = findings(GroundTruth(history), lake)
+    found = findings(GroundTruth(dataset), lake)
     if output.json:
         for each in found:
             print_json({"is": "finding", **each._asdict()})

@@ -1,9 +1,9 @@
 """Edges: links of a mesh that both ends claim, and for how long.
 
-A record holds from when it is heard of until the node's next one, its withdrawal or the end of its
-lifetime, of which a day counts at most. An older one that comes late is passed over. Each day is
-worked out on its own from that day and the one before, so that it is the same whatever else is
-there.
+A record holds from when it is received until the node's next one, its withdrawal or the end of its
+lifetime, of which a day counts at most. An older one that comes late is ignored. Each day is
+computed from that day and the one before alone, so that it does not depend on what else is
+recomputed.
 
     a claims b   ──────────5 ms──────────┐     ┌──6 ms──
     b claims a        ┌─────────5 ms─────┴─────┴────────
@@ -45,7 +45,7 @@ def topology_edges(changes: DataFrame) -> DataFrame:
 
 
 def _records(changes: DataFrame) -> DataFrame:
-    """What each node says, from and until when, on each day on its own."""
+    """Records of each node with the time that they hold, for each day on its own."""
     days = F.explode(F.array(F.col("date"), F.date_add("date", 1)))
     is_withdrawn = F.coalesce("is_withdrawn", F.lit(False)).alias("is_withdrawn")
     version = F.struct("epoch", "number", is_withdrawn)

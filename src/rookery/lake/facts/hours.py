@@ -1,6 +1,6 @@
 """Hours: reports, calls, requests, messages, decisions and events, added up by the hour.
 
-Sums that do not fit 64 bits, which only a lie can make, are null.
+Sums that do not fit 64 bits, which only forged reports can cause, are null.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -114,8 +114,7 @@ def security_hours(events: DataFrame) -> DataFrame:
 
 
 def sessions(sessions: DataFrame) -> DataFrame:
-    """Facts of rows in clean/sessions: where the reporter's clock was wrong, only how long one took
-    is believed."""
+    """Facts of rows in clean/sessions; of a sender with a wrong clock only durations are used."""
     took_us = _took_us(F.col("opened_at"), F.col("closed_at"))
     closed_at = F.when(F.col("clock_wrong"), F.col("at")).otherwise(F.col("closed_at"))
     opened_at = F.timestamp_micros(F.unix_micros("closed_at") - F.col("took_us"))
@@ -134,5 +133,5 @@ def _hours(table: Table, rows: DataFrame, **sums: Column) -> DataFrame:
 
 
 def _took_us(since: Column, until: Column) -> Column:
-    """Not less than nothing, not more than a year: clocks are put right meanwhile."""
+    """From 0 to a year, as clocks may be set in between."""
     return F.greatest(F.lit(0), F.least(span_us(since, until), F.lit(TOOK_MAX_US)))

@@ -1,4 +1,4 @@
-"""Links: what is known of mesh links, from routers' reports and from nodes, in one shape."""
+"""Link samples: measurements of mesh links by devices and by nodes, in one shape."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its usual name)
@@ -17,7 +17,7 @@ def link_samples(reports: DataFrame, samples: DataFrame) -> DataFrame:
 
 
 def _of_devices(reports: DataFrame) -> DataFrame:
-    """A router knows neither realm nor direction of a loss; a rate of 0 is none it has measured."""
+    """A device knows neither realm nor direction of a loss; a rate of 0 is not measured."""
     exploded = F.posexplode("links").alias("number", "link")
     loss = F.col("link.loss")
     rows = reports.select(*_HEAD, exploded).withColumns(

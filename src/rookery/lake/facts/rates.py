@@ -1,9 +1,9 @@
-"""Rates: what interfaces carried between two reports, from counters that only grow, or should.
+"""Rates: what interfaces carried between two reports, from their counters.
 
-Samples of an interface are compared within one start of the device, so that a clone, which has
-starts of its own, is another series. They are taken in the order of their times. A clock that is
-put back by less than the lake notices leaves samples among older ones: they are known by their
-sequence, make no row, and the next sample is compared with the one before them.
+Samples of an interface are compared within one boot, so that a clone, which has boots of its own,
+is another series. They are ordered by time. A clock that is set back by less than the lake notices
+leaves samples among older ones: their sequence gives them away, they make no row, and the next
+sample is compared with the one before them.
 
 A counter that fell has wrapped at 32 bits if what it then counted is at most 2^31, and the
 interface began again at 0 if it is not, for one counter at least. After that all of its counters
@@ -23,8 +23,8 @@ from rookery.lake.schema.landing import INTERFACE
 
 LOOKBACK_DAYS = 1
 SPAN_MAX_US = 23 * 3600 * MICROS_A_SECOND
-STRAY_MAX_US = 3600 * MICROS_A_SECOND  # both together are no more than the days that are looked at
-A_SECOND_MAX = 1 << 37  # bytes: what nothing carries; it is a lie, and makes no row
+STRAY_MAX_US = 3600 * MICROS_A_SECOND  # together with SPAN_MAX_US no more than LOOKBACK_DAYS
+A_SECOND_MAX = 1 << 37  # bytes: more than any interface carries; such rows are dropped
 
 COUNTERS = tuple(field.name for field in INTERFACE if field.name != "name")
 
@@ -57,7 +57,7 @@ def device_rates(reports: DataFrame) -> DataFrame:
 
 
 def _samples(reports: DataFrame) -> DataFrame:
-    """One row for each interface; reports are brought together before they are taken apart."""
+    """One row for each interface; the narrow reports are shuffled, not the exploded rows."""
     narrow = reports.select("reporter", "boot", "sequence", "at", "date", "interfaces")
     together = narrow.repartition("reporter")
     columns = [F.col(name) for name in ("reporter", "boot", "sequence", "at", "date")]

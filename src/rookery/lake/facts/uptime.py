@@ -1,8 +1,8 @@
 """Uptime: stretches of reports of one start of a device without a gap.
 
-A stretch that goes on over midnight UTC is two rows: the second begins with the last report of the
-day before, so that rows of several days join up and each day follows from its own reports and the
-last one before them.
+A stretch that continues over midnight UTC is two rows: the second begins with the last report of
+the day before, so that rows of several days join up and each day follows from its own reports and
+the last one before them.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -12,7 +12,7 @@ from rookery.lake.facts.quantities import MICROS_A_SECOND, span_us
 from rookery.lake.schema.facts import UPTIME_INTERVALS
 
 LOOKBACK_DAYS = 1
-GAP_MAX_S = 65  # a minute, and what a report may be late by
+GAP_MAX_S = 65  # a minute, and some lateness of a report
 
 _SERIES = ("reporter", "boot")
 

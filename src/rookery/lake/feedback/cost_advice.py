@@ -1,4 +1,4 @@
-"""Cost advice: when a link will be worse than it mostly is, as it was at that time before.
+"""Cost advice: hours in which a link will probably be worse than usual, as in earlier weeks.
 
     factor = 1 + 10 × (loss above the link's median) + (round trip above its median) ÷ median
 

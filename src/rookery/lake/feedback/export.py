@@ -3,8 +3,8 @@
     insights/server_load_forecast ──▶ forecast.rka ──▶ hubs choose servers
     insights/link_cost_advice     ──▶ advice.rka   ──▶ nodes weigh links
 
-What is over is left out, and so is what does not fit; what is surest goes first. A file expires
-with the last hour that it speaks of, or a day after it was made: an old lake says nothing.
+Past hours are left out. If not all fits, the entries with most confidence are kept. A file expires
+with the last hour that it covers, or a day after it was made: an old lake gives no advice.
 """
 
 import itertools

@@ -12,7 +12,7 @@ _PPM = 1_000_000
 
 def server_load_forecast(hours: DataFrame) -> DataFrame:
     """`insights/server_load_forecast` from `facts/server_hours`."""
-    # What does not fit 64 bits, which only a lie can make, is unknown.
+    # What does not fit 64 bits, which only forged reports can cause, is unknown.
     taken = F.try_multiply(F.col("seats_used_sum"), F.lit(_PPM))
     used = F.call_function("div", taken, F.col("reports") * F.col("seats_max"))
     shares = (

@@ -1,15 +1,15 @@
-"""Anomalies: entities that are far from their own habit.
+"""Anomalies: entities that are far from their usual values.
 
-    series      traffic, load and temperature of a router, loss and round trip of a link, load of a
+    series      traffic, load and temperature of a device, loss and round trip of a link, load of a
                 server: by the hour
-    habit       median of the same hour of the 14 days before, at least five of them known
+    usual       median of the same hour of the 14 days before, at least five of them known
     scale       median of their distances from it, or a tenth of it, or the kind's least, if larger;
                 a tenth of a temperature, whose zero is anywhere, says nothing
-    anomaly     6 scales from the habit or more; hours in a row are one, cut at midnight
+    anomaly     6 scales from the usual or more; hours in a row are one, cut at midnight
 
-A silence is an outage that is as far from the router's outages of the 14 days before. The median of
-an even number of values is the lower one of the two in the middle, so that all is integers. What
-does not fit 64 bits, which only a lie can make, is unknown.
+A silence is an outage that is as far from the device's outages of the 14 days before. The median of
+an even number of values is the lower one of the two in the middle, so that all values are integers.
+What does not fit 64 bits, which only forged reports can cause, is unknown.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -34,7 +34,7 @@ _LEAST = {
 }
 _SILENCE_LEAST_US = 50_000_000
 _COVERED_MS_MIN = 1_800_000  # of an hour whose traffic is taken for the whole hour's
-_REPORTS_MIN = 4  # of an hour; what a device does after its start is not its habit
+_REPORTS_MIN = 4  # of an hour: values right after a start are not usual ones
 _ENTITY = ("kind", "entity", "device", "node", "peer", "realm")
 
 
@@ -93,7 +93,7 @@ def _servers(hours: DataFrame) -> DataFrame:
 
 
 def _devices(hours: DataFrame) -> DataFrame:
-    """Means of load and temperature, as a router reported them."""
+    """Means of load and temperature, as a device reported them."""
     means = {
         kind: F.when(
             F.col(f"{name}_samples") >= _REPORTS_MIN,
@@ -112,7 +112,7 @@ def _devices(hours: DataFrame) -> DataFrame:
 
 
 def _unusual(series: DataFrame) -> DataFrame:
-    """Hours that are far from the habit, and how far."""
+    """Hours that are far from the usual, and how far."""
     number = seasonal.hour_number("hour")
     before = (
         Window.partitionBy("kind", "entity", F.col("number") % 24)
@@ -128,7 +128,7 @@ def _unusual(series: DataFrame) -> DataFrame:
     )
     expected = _once(known, "expected", _median(F.col("known")))
     judged = _judged(expected.withColumn("least", F.greatest(least[F.col("kind")], tenth)))
-    # Only traffic can be too little to be well.
+    # Only with traffic is too little an anomaly.
     return judged.filter((F.col("away") > 0) | (F.col("kind") == "traffic"))
 
 
@@ -146,8 +146,8 @@ def _judged(known: DataFrame) -> DataFrame:
 
 
 def _joined(hours: DataFrame) -> DataFrame:
-    """Hours in a row that are off to the same side, as one; the worst of them speaks for all."""
-    # Columns, so that Spark knows which rows it can leave out before it judges them.
+    """Merge hours in a row that are off to the same side; values are those of the worst."""
+    # Columns, so that Spark can filter rows by them early.
     sides = hours.withColumns({"side": F.signum("away"), "date": F.to_date("hour")})
     in_order = Window.partitionBy("kind", "entity", "side", "date").orderBy("number")
     row = F.col("number") - F.row_number().over(in_order)
@@ -206,10 +206,10 @@ def _silences(outages: DataFrame) -> DataFrame:
 
 
 def _once(rows: DataFrame, name: str, value: Column) -> DataFrame:
-    """A column that is computed once for a row, and only for rows that are looked at.
+    """Add a column that is computed once per row, after rows of other days are filtered out.
 
-    Else Spark puts what it is computed by into everything that uses it: a median of all values
-    into what is done with each of them, and that before rows of other days are left out.
+    Else Spark inlines its expression into everything that uses it: a median of all values would be
+    computed again for each of them.
     """
     return rows.select("*", F.inline(F.array(F.struct(value.alias(name)))))
 

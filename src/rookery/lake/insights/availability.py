@@ -1,12 +1,12 @@
-"""Availability: when a router was there, of the time that it should have been.
+"""Availability: how long a device was present, of the time that it was expected.
 
     reports       ×××××××  ×××××    ××××××××××|×××        |: midnight
     expected   |--------------------------------|         from midnight, or from the first report
     outages           ~~~~     ~~~~                       more than a minute without any
 
-Who was heard of in the week before is expected; who was silent for longer is not, until it is heard
-of again. Where nobody at all was heard of until midnight it ends with the last report of anybody:
-then it is not the routers that are known to have failed.
+A device is expected if it reported in the week before; after a longer silence only from its next
+report on. If no device at all reported until midnight, the day ends with the last report of any:
+then the devices are not known to have failed.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -14,10 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.uptime import GAP_MAX_S
 
-LOOKBACK_DAYS = 7  # for how long a silent router is still expected
-LOOKAHEAD_DAYS = 1  # what goes on over midnight is a row of the next day
+LOOKBACK_DAYS = 7  # for how long a silent device is still expected
+LOOKAHEAD_DAYS = 1  # what continues over midnight is a row of the next day
 
-OUTAGE_US_MAX = GAP_MAX_S * 1_000_000  # of what is none: so much may lie between two reports
+OUTAGE_US_MAX = GAP_MAX_S * 1_000_000  # at most this between two reports is no outage
 SLA_PPM = 999_000
 
 _DAY_US = 86_400_000_000
@@ -96,7 +96,7 @@ def availability_weeks(days: DataFrame, sla_ppm: int = SLA_PPM) -> DataFrame:
 
 
 def uptime_sessions(intervals: DataFrame) -> DataFrame:
-    """`insights/uptime_sessions` from `facts/uptime_intervals`: what midnight cut, in one piece."""
+    """`insights/uptime_sessions` from `facts/uptime_intervals`, joined over midnight."""
     in_order = Window.partitionBy("reporter", "boot").orderBy("from_at", "to_at")
     begins = F.when(F.col("is_continued"), 0).otherwise(1)
     return (
@@ -174,12 +174,12 @@ def _pieces(intervals: DataFrame) -> DataFrame:
 
 
 def _within_a_week(before: Column) -> Column:
-    """Further back is not looked, or what else is recomputed with a day would matter."""
+    """Days further back do not count, so that results do not depend on what is recomputed."""
     return F.coalesce(F.datediff(F.col("day"), before) <= LOOKBACK_DAYS, F.lit(False))
 
 
 def _expected_days(pieces: DataFrame, starts: DataFrame) -> DataFrame:
-    """Days that a router is expected on: from when (expected_us), until when (end_us)."""
+    """Days that a device is expected on: from when (expected_us), until when (end_us)."""
     ends = pieces.groupBy("day").agg(F.max("end_us").alias("end_us"))
     lasting = F.explode(F.sequence(F.lit(0), F.lit(LOOKBACK_DAYS))).alias("later")
     days = (

@@ -1,4 +1,4 @@
-"""Incident groups: outages and anomalies of a day that belong together, and what may be behind.
+"""Incident groups: outages and anomalies of a day that belong together, and their likely cause.
 
     site 192.0.2.0/24   ──[ outage a ]──      ──[ outage b ]────          two that overlap: one
     node x                        [   loss of link x-y   ]                a chain of such: one
@@ -25,19 +25,19 @@ _KINDS = (
 
 
 class IncidentMember(NamedTuple):
-    """One outage or anomaly; who it is about, and where that is."""
+    """One outage or anomaly, its entity, and where that is."""
 
     from_at: datetime
     kind: str
     entity: str
     to_at: datetime
-    nodes: tuple[str, ...]  # hashnames: of the router, or of a link's ends
+    nodes: tuple[str, ...]  # hashnames: of the device, or of a link's ends
     site: str | None
     is_reboot: bool
 
     @property
     def scopes(self) -> list[str]:
-        """What others may share with it; its own name is one of them."""
+        """What relates it to others: nodes, site and its own entity."""
         shared = [f"node {name}" for name in self.nodes]
         return [*shared, self.entity] if self.site is None else [*shared, self.site, self.entity]
 
@@ -47,7 +47,7 @@ class IncidentMember(NamedTuple):
 
 
 class IncidentWeakness(NamedTuple):
-    """A node, or both ends of a link, that others hung on in an hour."""
+    """A node or link without which others were cut off in an hour."""
 
     hour: datetime
     nodes: tuple[str, ...]
@@ -70,7 +70,7 @@ class Incident(NamedTuple):
 def incidents(
     day: date, members: Iterable[IncidentMember], weaknesses: Iterable[IncidentWeakness]
 ) -> list[Incident]:
-    """All of a day, the earliest first."""
+    """All incidents of a day, the earliest first."""
     weak = frozenset(weaknesses)
     groups = _groups(sorted(members, key=lambda each: (each[:4], each.is_reboot)))
     return [_incident(day, group, weak) for group in groups]
@@ -126,7 +126,7 @@ def _incident(
 def _cause(
     group: list[IncidentMember], weak: frozenset[IncidentWeakness]
 ) -> tuple[str, str | None]:
-    """What may be behind: only what was among the first can be."""
+    """The likely cause: only members that began first are considered."""
     first = group[0]
     leaders = [each for each in group if each.from_at <= first.from_at + SLACK]
     for member in leaders:
@@ -145,7 +145,7 @@ def _cause(
 
 
 def _is_weak(member: IncidentMember, weak: frozenset[IncidentWeakness]) -> bool:
-    """Whether others hung on it when it began, or an hour before: without it they do not."""
+    """True if it was critical when it began or an hour before; once it is down it is not."""
     hour = member.from_at.replace(minute=0, second=0, microsecond=0)
     nodes = tuple(sorted(member.nodes))
     return any(IncidentWeakness(hour - timedelta(hours=back), nodes) in weak for back in (0, 1))

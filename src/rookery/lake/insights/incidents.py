@@ -41,7 +41,7 @@ def incidents(
 
 
 def _placed(outages: DataFrame, anomalies: DataFrame, places: DataFrame) -> DataFrame:
-    """Outages and anomalies with hashnames and sites. A silence is an outage, and is not twice."""
+    """Outages and anomalies with hashnames and sites; silences are there as outages already."""
     nothing = F.lit(None).cast("string")
     members = outages.select(
         "date",
@@ -66,7 +66,7 @@ def _placed(outages: DataFrame, anomalies: DataFrame, places: DataFrame) -> Data
     )
     known = places.select(F.col("reporter").alias("device"), "hashname", "site", "kind")
     is_device = F.coalesce(F.col("known.kind") == "router", F.lit(False))
-    # A node that measured is named by its hashname already, unless a router reported for it.
+    # A node that measured has its hashname already, unless a device reported for it.
     node = F.when(F.col("members.peer").isNotNull(), F.coalesce("hashname", "members.device"))
     return (
         members.alias("members")

@@ -1,4 +1,4 @@
-"""Places: who is where, by the address that it first enrolled from."""
+"""Places: where devices and servers are, by the address that each first enrolled from."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (its usual name)
@@ -11,7 +11,7 @@ _V6 = r"^[0-9a-f]*:[0-9a-f:]*:[0-9a-f]*$"
 def places(enrolments: DataFrame) -> DataFrame:
     """`insights/places` from `clean/enrolments`.
 
-    The first one counts: what is known of the past does not change when somebody enrols again.
+    The first enrolment counts, so that a later one does not change what is known of the past.
     """
     first = F.min(F.struct("received_at", "spool", "position", "kind", "hashname", "address"))
     found = enrolments.groupBy("reporter").agg(first.alias("first"))
@@ -21,7 +21,7 @@ def places(enrolments: DataFrame) -> DataFrame:
 
 
 def _site(address: str) -> Column:
-    """Its network: 192.0.2.0/24, or 2001:db8:7::/48."""
+    """The address's network: 192.0.2.0/24, or 2001:db8:7::/48."""
     text = F.lower(F.col(address))
     v6 = F.coalesce(
         F.nullif(F.regexp_extract(text, _V6_IN_BRACKETS, 1), F.lit("")),

@@ -1,7 +1,7 @@
-"""Realm graph: how a realm hangs together in one hour, and what cuts off whom.
+"""Realm graph: connectivity of a realm in one hour, and its critical nodes and links.
 
-Everything is by name: of two nodes or parts that are alike, the one with the first name comes
-first, whoever computes it.
+Ties are broken by name: of equal nodes or parts the one with the first name comes first, so that
+every implementation gets the same result.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ class RealmHealth(NamedTuple):
 
 
 class CriticalElement(NamedTuple):
-    """A node (without `b`) or link, and who loses the rest of the realm with it."""
+    """A node (without `b`) or link, and which nodes lose the rest of the realm without it."""
 
     a: str
     b: str
@@ -95,7 +95,7 @@ class RealmGraph:
 
 
 class _Walk:
-    """Depth first through one component: who was reached through whom, and how far up one can go.
+    """A depth-first search through one component: parents, and the lowest place reachable.
 
     Nodes below one are a slice of `order`. They are cut off by it, or by the link to it, when none
     of them has a way up that avoids it.

@@ -1,11 +1,11 @@
-"""Seasonal: what an hour to come is like, from the same hour of the weeks before.
+"""Seasonal forecast: what a coming hour is like, from the same hour of the weeks before.
 
     weeks back       3      2      1     now ── 48 h ──▶
     . . . . h . . . h . . . h . . . |. . h . .          t: h + 168 × k, k the weeks back
     weight   64      80     100                         each week counts 4/5 of the next
 
-Where fewer than two weeks are known, the same hour of the days before has to do. All is integers,
-so that every engine comes to the same result.
+Where fewer than two weeks are known, the same hour of the days before is used. All values are
+integers, so that every engine comes to the same result.
 """
 
 from collections.abc import Sequence

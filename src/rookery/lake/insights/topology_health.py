@@ -1,6 +1,6 @@
 """Topology health: realms as graphs, hour by hour; see `realm_graph` for what is found in them.
 
-A realm's hours of a day are looked at together, in one process: mostly they are the same graph.
+A realm's hours of a day are processed together, in one process: mostly they are the same graph.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from rookery.lake.schema.table import Table
 LOOKBACK_DAYS = 0  # edges are cut at midnight
 LOOKAHEAD_DAYS = 0
 
-EDGES_MAX = 2_000_000  # of a realm's day; of more nothing is said, and no memory is spent on them
+EDGES_MAX = 2_000_000  # of a realm's day; larger graphs are left out, to bound memory
 
 _HOUR_US = 3_600_000_000
 

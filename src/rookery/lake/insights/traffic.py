@@ -1,4 +1,4 @@
-"""Traffic: what interfaces carried by minute, hour and day, from counters read now and then.
+"""Traffic: what interfaces carried by minute, hour and day, from counters in reports.
 
     report ─────────── delta ─────────── report        total T, length L
          |  minute  |  minute  |  minute  |            up to t passed C(t) = ⌊T × t ÷ L⌋,

@@ -1,7 +1,7 @@
-"""Landing columns: Arrow arrays of what fields of observations hold, by the column's type.
+"""Arrow arrays of the fields of observations, by the type of the column.
 
-Times are wall milliseconds there and microseconds here. One behind year 9999 becomes the end of
-that year: as wrong as before, and a time that everybody can read.
+Times are wall milliseconds there and microseconds here. One after the year 9999 becomes the end of
+that year: as wrong as before, but every engine can read it.
 """
 
 import math
@@ -25,7 +25,7 @@ Build = Callable[[Sequence[object]], pa.Array]
 
 
 def build(kind: pa.DataType) -> Build:
-    """How to make a column of that type from the fields that fill it."""
+    """A function that makes a column of that type from the values of its field."""
     if kind == TIMESTAMP:
         return lambda values: times(pa.array(values, pa.int64()))
     if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
@@ -56,7 +56,7 @@ def dates(ms: pa.Array) -> pa.Array:
 def stamps(
     at: Sequence[object], boots: Sequence[object], numbers: Sequence[object]
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """boot, sequence and at; the first two are null where the reporter gave neither."""
+    """boot, sequence and at; the first two are null where the sender gave neither."""
     boot, sequence = pa.array(boots, pa.int64()), pa.array(numbers, pa.int64())
     is_stamped = pc.greater(pc.bit_wise_or(boot, sequence), 0)
     nothing = pa.scalar(None, pa.int64())

@@ -1,4 +1,4 @@
-"""Landing batch: records of a spool on their way to landing tables; bad ones to quarantine.
+"""Landing batch: records of a spool as rows of landing tables; undecodable ones of quarantine.
 
 Contents become Arrow a few thousand at a time, so that a batch takes little more memory than its
 rows do as Arrow.
@@ -28,7 +28,7 @@ class LandingBatch:
 
     def __init__(self, spool: str, today: date) -> None:
         self._spool = spool
-        self._today = today  # of what has no time
+        self._today = today  # the date of records without a time
         self._kinds: dict[int, _KindRows] = {kind: _KindRows(kind, spool) for kind in TABLES}
         self._quarantined: list[tuple[object, ...]] = []
         self.rows = 0  # good and bad ones
@@ -40,7 +40,7 @@ class LandingBatch:
         return len(self._quarantined)
 
     def fill(self, records: Iterable[tuple[int, bytes]], rows_max: int, bytes_max: int) -> None:
-        """Take records, whatever is in them, until there are no more or it is full."""
+        """Add records, valid or not, until there are no more or the batch is full."""
         kinds, unpack, skip = self._kinds, HEAD.unpack_from, HEAD.size
         for position, record in records:
             self.rows += 1
@@ -68,7 +68,7 @@ class LandingBatch:
                 return
 
     def tables(self) -> Iterator[tuple[Table, pa.Table]]:
-        """Those that got rows; quarantine last."""
+        """Tables with rows in this batch; quarantine last."""
         for kind in self._kinds.values():
             rows = kind.rows()
             if rows is not None:
@@ -125,7 +125,7 @@ class _KindRows:
         return pa.concat_tables(self._chunks) if self._chunks else None
 
     def settle(self) -> None:
-        """Make Arrow of what was taken."""
+        """Turn what was collected into Arrow."""
         if self.taken:
             self._chunks.append(self._row.rows(self._spool, self.taken))
             self.taken = []

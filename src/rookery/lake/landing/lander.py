@@ -1,6 +1,6 @@
-"""Lander: brings what a spool keeps into the lake's landing tables, each observation once.
+"""Lander: copies what a spool keeps into the lake's landing tables, each observation once.
 
-    spool ─(records behind the mark)─▶ batch ─▶ a commit for each kind ─▶ mark
+    spool ─(records after the watermark)─▶ batch ─▶ a commit for each kind ─▶ watermark
 
 Each commit claims the spool up to the batch's end, so that a table's own log says how much of the
 spool it has: after a crash between two tables the batch is read again, and each takes only what is
@@ -39,7 +39,7 @@ _TARGETS = (*TABLES.values(), quarantine.OBSERVATIONS)
 
 
 class LandingTotals(NamedTuple):
-    """What a run has brought so far."""
+    """Totals of a run so far."""
 
     rows: int = 0  # new in landing
     quarantined: int = 0  # new in quarantine
@@ -73,7 +73,7 @@ class Lander:
         self._rows_max = rows_max
         self._bytes_max = bytes_max
         self._progress = progress
-        self._claims: dict[str, int | None] = {}  # by table, as far as they were asked for
+        self._claims: dict[str, int | None] = {}  # by table, as far as they are known
 
     def run(self) -> LandingTotals:
         """Land what the spool has now; LocalError when the lake cannot take it.
@@ -97,7 +97,7 @@ class Lander:
             return total
 
     def _start(self) -> int:
-        """Behind the mark, unless that was made for another lake."""
+        """Where to begin: after the watermark, unless that is of another lake."""
         mark = watermark.read(self._folder)
         return mark if mark is not None and self._furthest() else 0
 
@@ -106,7 +106,7 @@ class Lander:
         return max(self._claimed(table) or 0 for table in _TARGETS)
 
     def _refuse_another_past(self, until: int) -> None:
-        """What comes to positions that the lake has already would be taken for known."""
+        """Refuse a spool that was reset: new records at old positions would be skipped as known."""
         if 0 < until < self._furthest():
             raise UsageError(
                 f"{self._folder} ends before what the lake has of spool {self._name}: if it was "
@@ -147,7 +147,7 @@ class Lander:
                 claim = CommitClaim(self._source, since, until)
                 self._lake.append(table, rows, [claim], {"spool": self._name})
             except ConflictError:
-                del self._claims[table.path]  # somebody was faster: see what is left to do
+                del self._claims[table.path]  # another process was faster: see what is left to do
             else:
                 self._claims[table.path] = until
                 return count
@@ -177,7 +177,7 @@ def _seen(reader: SpoolReader, total: LandingTotals) -> LandingTotals:
 
 
 def _records_before(reader: SpoolReader, until: int) -> Iterator[SpoolRecord]:
-    """What was durable when the run began, however much is written meanwhile."""
+    """Records that were durable when the run began, however many are written meanwhile."""
     for record in reader:
         if record.position > until:
             return
@@ -185,10 +185,10 @@ def _records_before(reader: SpoolReader, until: int) -> Iterator[SpoolRecord]:
 
 
 def _durable_end(folder: Path) -> int:
-    """Where the spool ends for now, and does so after a power cut, too.
+    """The end of the spool that a power cut cannot take back.
 
-    What its writer has not synced yet may be lost with the power, and the positions be given to
-    others: these would never be landed.
+    Records that are not synced yet may be lost with the power, and their positions given to other
+    records: those would never be landed.
     """
     for _ in range(_ATTEMPTS):
         found = segments(folder)
@@ -197,27 +197,27 @@ def _durable_end(folder: Path) -> int:
         try:
             return _synced(found[-1])
         except FileNotFoundError:
-            continue  # its writer went on to another meanwhile, and needs this one no more
+            continue  # its writer has moved on to another segment
         except OSError as error:
             raise LocalError(f"{found[-1].path} cannot be read: {error.strerror}") from error
     raise LocalError(f"{folder} changes too fast to be read")
 
 
 def _synced(segment: Segment) -> int:
-    """Where a segment ends that its writer may still write to, once that is on disk."""
+    """The end of a segment that is still written to, once it is on disk."""
     descriptor = os.open(segment.path, os.O_RDONLY)
     try:
         end = segment.end
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    # Shorter than before when the disk refused a group: then its writer took it back.
+    # Shorter than before if the disk refused a group and the writer truncated it.
     return min(end, segment.end)
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Contents make no cycles, and are gone soon: to look for some takes a quarter of the time."""
+    """Pause garbage collection: contents have no cycles, and looking for some takes a quarter."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -229,7 +229,7 @@ def _uncollected() -> Iterator[None]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time lands a spool: two would only refuse each other's commits."""
+    """One process at a time lands a spool: two would only conflict."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Landing rows: what one kind of observation becomes in its landing table.
+"""Row kinds: how observations of one kind become rows of their landing table.
 
     | observation                    | column                                              |
     | its end in the spool           | position                                            |
@@ -8,7 +8,7 @@
     | a field of the content         | the column of that name, but for `RENAMED_FIELDS`          |
 
 The table's schema drives it: a column that no field fills fails when this module is imported. Keys,
-and whatever else has no column, stay behind.
+and other fields without a column, are left out.
 """
 
 from collections.abc import Sequence
@@ -44,11 +44,11 @@ RENAMED_FIELDS = {
 }
 """Field by kind and column, where the two have different names."""
 
-_STAMP_FIELDS = ("t", "b", "n")
+_STAMP_FIELDS = ("t", "b", "n")  # the sender's time, boot and sequence number
 
 
 ParsedObservation = tuple[int, int, bytes, msgspec.Struct]
-"""An observation that was understood: position, received_ms, reporter, content."""
+"""A decoded observation: position, received_ms, sender, content."""
 
 
 class RowKind:
@@ -64,7 +64,7 @@ class RowKind:
         assert set(fields) <= set(struct.__struct_fields__)
         self._fields = attrgetter(*fields, *(_STAMP_FIELDS if self._is_stamped else ()))
         self._builds = [
-            arrow_columns.instants  # the only times that are floats are an entry's
+            arrow_columns.instants  # only an entry has times as floats
             if struct is FleetEntry and column.name == "first_seen"
             else arrow_columns.build(column.type)
             for column in own

@@ -1,10 +1,10 @@
-"""Check: whether the stages add up, counted by DuckDB and not by what wrote them.
+"""Check: whether the stages add up, counted by DuckDB, independently of Spark.
 
-    landed = unreadable + set aside + repeats + clean        kind by kind
+    landed = unreadable + quarantined + repeats + clean        kind by kind
     clean  = what the hours of facts say they are made of    table by table
 
-A target is compared with its source as it was when the target took it in, so that a lake that is
-being written adds up as well.
+A target is compared with the version of its source that it has ingested, so that a lake that is
+being written to adds up as well.
 """
 
 from collections.abc import Iterator
@@ -42,11 +42,11 @@ _SUMS = (
 
 
 class CleanRowCheck(NamedTuple):
-    """What became of the rows of one kind."""
+    """Where the rows of one kind are."""
 
     kind: str
     landed: int
-    waiting: int  # landed since, not looked at yet
+    waiting: int  # landed since, not ingested yet
     unreadable: int  # in files that are damaged
     set_aside: int
     repeats: int
@@ -64,7 +64,7 @@ class CleanRowCheck(NamedTuple):
 
 
 class FactSumCheck(NamedTuple):
-    """A table of facts that says how many rows it is made of."""
+    """A fact table compared with the number of rows of its source."""
 
     table: str
     source: str
@@ -77,7 +77,7 @@ class FactSumCheck(NamedTuple):
 
 
 class QuarantineCount(NamedTuple):
-    """Rows that are in quarantine for the same reason."""
+    """Rows in quarantine for the same reason."""
 
     kind: str
     reason: str
@@ -114,7 +114,7 @@ def check(lake: Lake) -> LakeCheckReport:
 
 @contextmanager
 def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """It may spill: what it counts is not bounded."""
+    """A connection that may spill to disk, as the counts have no bound."""
     with TemporaryDirectory(prefix="rookery-check-") as folder:
         settings: dict[str, str | int | float | list[str]] = {
             "memory_limit": _MEMORY_MAX,

@@ -1,9 +1,9 @@
-"""Query: SQL over the lake's tables by DuckDB, without a JVM, and without a way out.
+"""SQL over the lake's tables by DuckDB: no JVM, read only, and confined to the lake.
 
 Only tables that the SQL names are opened, as `clean.device_reports`: Arrow reads their files, so
-that the engine needs none. It is told so for good before it sees the SQL: no files, no network, no
-extensions, no settings, no Python variables, and one statement that reads. What comes from outside
-is a parameter, `WHERE device = ?`, and never a part of the SQL.
+that DuckDB needs no access to any. It is locked before it sees the SQL: no files, no network, no
+extensions, no settings, no Python variables, and one statement that reads. Values from outside are
+parameters, `WHERE device = ?`, and never a part of the SQL.
 """
 
 import re
@@ -52,7 +52,7 @@ class QueryResult(NamedTuple):
 
 
 class LakeQuery:
-    """Questions to a lake as it is, or as it was."""
+    """Queries of a lake as it is, or as it was."""
 
     def __init__(self, lake: Lake, as_of: AsOf = None) -> None:
         self._lake = lake
@@ -89,7 +89,7 @@ class LakeQuery:
         return connection
 
     def version(self, table: Table) -> int | None:
-        """Which one of a table is meant; None: the newest."""
+        """The version of a table to read; None: the newest."""
         if self._as_of is None:
             return None
         newest = self._lake.version(table)
@@ -103,7 +103,7 @@ class LakeQuery:
 
 
 def locked_connection() -> duckdb.DuckDBPyConnection:
-    """One without tables and without a way out; what is registered with it later is all it sees."""
+    """A confined connection without tables: it sees only what is registered with it later."""
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     connection.execute("SET TimeZone = 'UTC'")
     for stage in _STAGES:
@@ -148,7 +148,7 @@ def run_query(
 
 
 def named_tables(sql: str) -> list[Table]:
-    """Tables that the SQL may mean; one too many does no harm."""
+    """Tables that the SQL may name; one too many does no harm."""
     words = re.sub(r'["\s]', "", sql.lower())
     return [table for table in TABLES if f"{table.stage}.{table.name}" in words]
 

@@ -1,7 +1,7 @@
-"""Standing query: questions asked again and again, of tables that are opened once.
+"""Query session: repeated queries over tables that stay open.
 
-Opening an engine and the logs of some tables takes a hundred milliseconds. Here both stay open:
-a table is looked at again when a second has passed, and read anew when somebody committed.
+Opening DuckDB and the logs of some tables takes a hundred milliseconds. Here both stay open: a
+table's log is checked again after a second, and the table is read again when it has a new version.
 """
 
 import time
@@ -48,7 +48,7 @@ class TableFreshness(NamedTuple):
     first: str  # partition, `2026-03-02`; empty where there are none
     last: str
     included: tuple[tuple[str, int], ...]  # sources, with the version that was taken in
-    behind: tuple[str, ...]  # sources that somebody committed to since
+    behind: tuple[str, ...]  # sources with later commits
 
 
 class _OpenTable:
@@ -80,7 +80,7 @@ class LakeQuerySession:
         try:
             return run_query(self._connection, sql, parameters, rows_max)
         except (UsageError, OSError):
-            # Files go when a lake is vacuumed or made anew; its logs tell which there are now.
+            # Files go when a lake is vacuumed or replaced; its logs say which there are now.
             for table in tables:
                 self._tables[table.path] = _OpenTable()
                 self._register(table)
@@ -95,7 +95,7 @@ class LakeQuerySession:
         return run_record.read(self._lake)
 
     def interrupt(self) -> None:
-        """End what is being asked, from another thread."""
+        """Cancel the running query, from another thread."""
         self._connection.interrupt()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Status: what is in each table of a lake, how old it is, and what it has not taken in yet."""
+"""Status of a lake's tables: rows, files, age, and sources that are not ingested yet."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class TableStatus(NamedTuple):
 
 
 def table_status(lake: Lake, table: Table) -> TableStatus | None:
-    """None while nobody has written it."""
+    """None while the table does not exist."""
     if lake.version(table) is None:
         return None
     opened = lake.delta_table(table)
@@ -55,7 +55,7 @@ def lake_status(lake: Lake) -> list[TableStatus]:
 
 
 def _behind(lake: Lake, table: Table) -> tuple[str, ...]:
-    """A source counts when its last change of rows is not taken in."""
+    """Sources with changes of rows that the table has not ingested."""
     found = []
     for path in table.sources:
         source = BY_PATH[path]

@@ -159,9 +159,9 @@ def _opened(url: str) -> "LakeQuerySession":
     if missing:
         raise LakeUnavailableError("this hub lacks what reads a lake: pip install 'rookery[lake]'")
     from rookery.lake.engine.delta import Lake
-    from rookery.lake.query.query_session import LakeQuerySession as StandingQuery
+    from rookery.lake.query.query_session import LakeQuerySession
 
-    return StandingQuery(Lake(url))
+    return LakeQuerySession(Lake(url))
 
 
 def _first_line(error: Exception) -> str:
