@@ -4,8 +4,8 @@
         tower.add_gate(await CrowUdpGate.bind(tower, port=10009))
         await broker.serve_status(port=8080)
 
-Nothing here knows who a client is: whoever a gate lets in may publish, subscribe and command. Over
-the mesh gate everybody has proved a hashname; other gates have a list of whom they talk with.
+Clients are not identified here: every address that a gate allows may publish, subscribe and send
+commands. Over the mesh gate clients are authenticated; other gates have a list of addresses.
 """
 
 from types import TracebackType

@@ -85,7 +85,7 @@ class AsyncChannel:
         return message
 
     async def end(self) -> None:
-        """Say that nothing more follows; the peer may still send."""
+        """End our direction; the peer may still send."""
         if not self._core.end_sent and not self._core.is_closed:
             await self.send(end=True)
 
@@ -100,7 +100,7 @@ class AsyncChannel:
             await self._changed()
 
     def wake(self) -> None:
-        """The core has news."""
+        """Wake waiting tasks: the core's state has changed."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

@@ -1,4 +1,4 @@
-"""Discovery: announcing ourselves on the local network, and hearing others do so.
+"""Discovery: sends and receives announcements on the local network.
 
 Announcements go to a multicast group (and, off loopback, to broadcast) from the endpoint's own UDP
 port, so whoever hears one knows where to answer. Listening is always on and answers nothing.
@@ -32,7 +32,7 @@ def announcement_targets(interface: str, port: int = PORT) -> list[NetPath]:
 
 
 class Discovery:
-    """Listens wherever there is a UDP gate, and announces through all of them when told to."""
+    """Listens on the interface of every UDP gate, and announces through all gates on request."""
 
     def __init__(self, receiver: GateReceiver) -> None:
         self._receiver = receiver
@@ -45,7 +45,7 @@ class Discovery:
         return self._announcing is not None and not self._announcing.done()
 
     def add(self, gate: UdpGate) -> None:
-        """Hear announcements where this gate is; a taken port costs us no more than that."""
+        """Listen on this gate's interface; if the port is taken, only announcements are missed."""
         for path in gate.paths:
             if isinstance(path, NetPath) and path.kind == "udp4":
                 self._gates.append((gate, path.ip))
@@ -53,7 +53,7 @@ class Discovery:
                     self._listeners.append(AnnouncementListener(self._receiver, path.ip))
 
     def announce(self, packets: list[bytes], seconds: float) -> None:
-        """Show ourselves every few seconds for a while."""
+        """Send announcements every few seconds for a while."""
         self.be_silent()
         loop = asyncio.get_running_loop()
         self._announcing = loop.create_task(self._announce(packets, seconds))
@@ -81,7 +81,7 @@ class Discovery:
 
 
 class AnnouncementListener:
-    """Hears announcements on one interface; several processes may listen side by side."""
+    """Receives announcements on one interface; several processes may share the port."""
 
     def __init__(self, receiver: GateReceiver, interface: str, port: int = PORT) -> None:
         """OSError when the port or the group cannot be had."""
@@ -104,7 +104,7 @@ class AnnouncementListener:
         self._receiver.drained()
 
     def _announced(self, data: bytes, address: tuple[str, int]) -> None:
-        """Only announcements count here: nobody links through the shared port."""
+        """Accept only announcements: the shared port serves no links."""
         try:
             packet = Packet.parse(data)
         except DecodeError:

@@ -1,4 +1,4 @@
-"""Services: who answers which channel type, and the tasks that do it."""
+"""The handlers of channel types, and the tasks in which they run."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -23,7 +23,7 @@ class ChannelHandlers:
         self._handlers[kind] = handler
 
     def serve(self, channel: AsyncChannel) -> None:
-        """Let the handler of its type have the channel."""
+        """Run the handler of the channel's type."""
         self.spawn(self._handle(channel, self._handlers[channel.type]))
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
@@ -37,7 +37,7 @@ class ChannelHandlers:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _handle(self, channel: AsyncChannel, handler: Handler) -> None:
-        """When the handler is done, both directions end; what it raises, the peer hears of."""
+        """Run the handler and end both directions; what it raises is reported to the peer."""
         try:
             await handler(channel)
             await channel.end()
@@ -53,7 +53,7 @@ class ChannelHandlers:
         except asyncio.CancelledError:
             channel.fail("closed")
             raise
-        except Exception:  # the edge between us and the handler's author
+        except Exception:  # code of the handler's author may raise anything
             channel.fail("internal error")
             raise
 

@@ -42,7 +42,7 @@ _EVENTS_MAX = 64  # what a slow listener may lag behind; older ones are dropped
 
 
 class LinkEvents:
-    """Up and down events, from the moment of asking on; ends when the link is forgotten."""
+    """Up and down events from now on; ends when the link is forgotten."""
 
     def __init__(self) -> None:
         self._events: deque[LinkState] = deque(maxlen=_EVENTS_MAX)
@@ -165,7 +165,7 @@ class AsyncLink:
     # --- channels of each type ---
 
     def stream(self, options: JsonObject | None = None) -> "LinkStream":
-        """Bytes both ways; the options tell the peer what for."""
+        """A byte stream; the options tell the peer its purpose."""
         from rookery.runtime.endpoint.channels.stream import open_stream
 
         return open_stream(self, options)
@@ -222,20 +222,22 @@ class AsyncLink:
     async def leave(
         self, recipient: LinkAddress, content: bytes, lifetime_s: int | None = None
     ) -> bytes:
-        """Have the peer keep a message for somebody who is away; its id."""
+        """Have the peer keep a message for a recipient that is away; returns its id."""
         from rookery.link.channels.box_seal import seal
 
         sealed = seal(self.endpoint.identity, recipient.keys, content, int(time.time()), os.urandom)
         return await self.box.put(checked_hashname(recipient), sealed, lifetime_s)
 
     async def letters(self) -> AsyncIterator["BoxMessage"]:
-        """Fetch what the peer keeps for us, oldest first; what was read is forgotten there."""
+        """Fetch messages that the peer keeps for us, oldest first; read ones are deleted there."""
         from rookery.link.channels.box_seal import unseal
 
         for box in await self.box.waiting():
             async with self.box.inbox(box) as inbox:
                 async for message in inbox:
-                    with contextlib.suppress(RemoteError):  # not from whom it says: nobody's
+                    with contextlib.suppress(
+                        RemoteError
+                    ):  # forged: it is not from the sender it names
                         yield unseal(self.endpoint.identity, message)
                     await inbox.forget(message)
 

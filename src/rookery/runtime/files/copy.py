@@ -1,6 +1,7 @@
-"""Copying: the member that asks for a file, or brings one, and what it hears when that fails.
+"""Copies files from and to a member: the client of the service `files`.
 
-    copied = await put(opener, Path("a.txt"), Place("bob", FilePath.parse("inbox/a.txt")), told)
+    remote = MemberFile("bob", FilePath.parse("inbox/a.txt"))
+    copied = await put(opener, Path("a.txt"), remote, on_progress)
 
 `opener` opens a stream to the service `files` of that member.
 """
@@ -97,7 +98,7 @@ async def _put(frames: FrameStream, source: SourceFile, on_progress: OnProgress)
     sending = loop.create_task(send_file(frames, source, have, on_progress))
     answering = loop.create_task(frames.message(None))
     try:
-        # Whoever refuses says so while we still send; nobody reads on then.
+        # A member that refuses says so while we still send, and reads no more.
         await asyncio.wait([sending, answering], return_when=asyncio.FIRST_COMPLETED)
         if not sending.done():
             await answering

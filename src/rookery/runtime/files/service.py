@@ -31,12 +31,12 @@ from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream
 from rookery.runtime.tunnels.quota import MemberQuota
 from rookery.wire.mesh.file_frames import TransferFailed, TransferStored
 
-REFUSED_S = 5.0  # how long one who heard no may go on
+REFUSED_S = 5.0  # for a refused member to stop sending
 BROKEN_CODE = 1
 
 
 class FileLimits(msgspec.Struct, frozen=True):
-    """How much one member, and all together, may have of us."""
+    """Limits per member and in total."""
 
     member_copies_max: int = 4
     copies_max: int = 16
@@ -45,7 +45,7 @@ class FileLimits(msgspec.Struct, frozen=True):
 
 
 class FileService:
-    """Without rules it serves nothing, and says so to those who ask."""
+    """Without rules it refuses every request."""
 
     def __init__(self, rules: FolderRules | None = None, limits: FileLimits | None = None) -> None:
         self._limits = limits = limits or FileLimits()
@@ -98,7 +98,7 @@ class FileService:
         await frames.send(TransferStored())
 
     async def _refuse(self, stream: ByteStream, frames: FrameStream, fault: FileFault) -> None:
-        """Say why, and let the other side hear it before the stream is gone."""
+        """Send the reason, and let the other side read it before the stream ends."""
         self.refused[fault] += 1
         try:
             async with asyncio.timeout(REFUSED_S):
@@ -109,16 +109,18 @@ class FileService:
         except TimeoutError:
             stream.abort(BROKEN_CODE)
         except RookeryError:
-            return  # heard it and hung up, as it should
+            return  # it has read the reason and ended the stream
 
 
 def _no_progress(done: int, size: int) -> None:
-    """Nobody watches."""
+    """Ignore progress."""
 
 
 def file_mode() -> int:
-    """The permissions of a new file, as this process gives them; to be called where nobody else
-    makes files at the same time."""
+    """The permissions of a new file under this process's umask.
+
+    To be called while no other thread makes files: the umask can only be read by changing it.
+    """
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask

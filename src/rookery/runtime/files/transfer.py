@@ -1,6 +1,6 @@
-"""A transfer over a stream, from either end of it: frames of the stream, calls of the disk.
+"""Sends or receives one file over a stream.
 
-Whatever waits for the disk does so in a thread, and whatever waits for the other end has a limit.
+Access to the disk happens in a thread, and waiting for the other end has a time limit.
 """
 
 import asyncio

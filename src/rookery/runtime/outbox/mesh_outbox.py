@@ -61,12 +61,12 @@ class MeshOutbox:
         return outbox
 
     def follow_members(self) -> None:
-        """To be called when there may be others."""
+        """To be called when the members may have changed."""
         if self._outbox is not None:
             self._outbox.set_peers(self._members())
 
     def observe(self, on_ended: "OnEnded | None") -> None:
-        """Tell of requests that ended, from now on; None: not any more."""
+        """Call this for every request that ends from now on; None: no longer."""
         self._on_ended = on_ended
         if self._outbox is not None:
             self._outbox.core.on_ended = on_ended
@@ -96,7 +96,7 @@ class MeshOutbox:
     async def _knock(self, host: str) -> None:
         stream = await self._tunnels.open(host, OUTBOX, {"knock": True})
         await stream.finish()
-        await stream.read(1)  # until they have heard it
+        await stream.read(1)  # until it has been received
 
     async def _serve(self, stream: TunnelStream) -> None:
         outbox = self.get()

@@ -1,4 +1,4 @@
-"""Both sides of an answer: the exit gives it, who asked reads it."""
+"""The exit's answer to a request: written by the exit, read by the other side."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from rookery.runtime.tunnels.byte_stream import (
     read_exactly,
 )
 
-REFUSED_S = 5.0  # how long one who heard no may go on
+REFUSED_S = 5.0  # for a refused member to stop sending
 
 
 async def ask(
@@ -45,7 +45,7 @@ async def refuse(stream: ByteStream, fault: ProxyFault, load: int = 0) -> None:
     except TimeoutError:
         stream.abort(fault.code)
     except RookeryError:
-        return  # heard it and hung up, as it should
+        return  # it has read the reason and ended the stream
     except BaseException:
         stream.abort(fault.code)
         raise

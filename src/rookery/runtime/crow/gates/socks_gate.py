@@ -58,12 +58,12 @@ def argument(name: str) -> bytes:
 
 
 class _AcceptedCrowConnection(CrowConnection):
-    """A connection that somebody made; it begins with who they say they are."""
+    """An inbound connection; it begins with the name that the peer claims."""
 
     def __init__(self, owner: CrowConnectionOwner) -> None:
         super().__init__(owner)
         self.number = 0
-        self.name: bytes | None = None  # None until told
+        self.name: bytes | None = None  # None until received
         self._hello = b""
 
     def _take(self, data: bytes) -> Iterable[bytes]:
@@ -169,7 +169,7 @@ class CrowSocksGate:
             self._numbered.pop(connection.number, None)
 
     def _peer(self, connection: CrowConnection, count: int) -> bytes | None:
-        """Whom this connection leads to, in a name of so many letters."""
+        """The peer's name, written with so many letters."""
         if not isinstance(connection, _AcceptedCrowConnection):
             return connection.peer if connection.peer[0] == count else None
         name = connection.name

@@ -3,8 +3,8 @@
     hop   | id | ip | port |     port big-endian
           | 1  | 4  |  2   |
 
-A packet takes any open connection with that peer, whoever dialled it, or a new one. Who dialled is
-known by the port it dialled from, so its return address is good for as long as the connection.
+A packet takes any open connection with that peer, inbound or outbound, or a new one. A peer that
+dialled is named by its source port, so its address is valid for as long as the connection.
 """
 
 import asyncio

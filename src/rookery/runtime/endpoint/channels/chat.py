@@ -32,7 +32,7 @@ PROFILE_S = 30.0
 
 
 class ChatInvitation(msgspec.Struct, frozen=True):
-    """Somebody asks us into a chat that they lead; pass it to `Chats.accept`."""
+    """An invitation to a chat that the peer leads; pass it to `Chats.accept`."""
 
     leader: str
     profile: ChatProfile
@@ -46,7 +46,7 @@ OnInvite = Callable[[ChatInvitation], Awaitable[None]]
 
 
 class Chats:
-    """All chats of one endpoint; set `on_invite` to be invited at all."""
+    """All chats of one endpoint; without `on_invite`, invitations are refused."""
 
     def __init__(
         self,
@@ -77,13 +77,13 @@ class Chats:
         return room
 
     def accept(self, invitation: ChatInvitation, name: str) -> ChatRoom:
-        """Take part in a chat that we were invited to."""
+        """Join a chat that we were invited to."""
         room = self._room(self._following(invitation.leader, invitation.chat_id, name))
         room.profile_arrived(invitation.leader, invitation.profile, None)
         return room
 
     def linked(self, hashname: str) -> None:
-        """A link came up: go on where we were."""
+        """A link came up: resume chats with that peer."""
         for room in self._rooms.values():
             if hashname in room.participants and hashname not in room.present:
                 room.reconnect()

@@ -1,4 +1,4 @@
-"""A chat as a program uses it: say something, iterate over what happens."""
+"""A chat as programs use it: send messages, iterate over events."""
 
 import asyncio
 from collections import deque
@@ -33,12 +33,12 @@ from rookery.runtime.endpoint.channels.chat_channel import ChatChannel, deliver
 from rookery.runtime.endpoint.channels.interface import ChannelInterface, ChannelOpener
 from rookery.wire.link.lob import JsonObject, Packet, text
 
-LinkTo = Callable[[str], Awaitable[ChannelOpener]]  # UnreachableError when there is no way
+LinkTo = Callable[[str], Awaitable[ChannelOpener]]  # UnreachableError when there is no link
 UnixSeconds = Callable[[], float]
 
 NOTICES_MAX = 1024
 LINES_MAX = 8  # per participant; the JavaScript peer opens three
-ERRORS_MAX = 8  # messages that make no sense, before a line is given up
+ERRORS_MAX = 8  # malformed messages, before a channel is closed
 ANSWER_S = 30.0
 LEAVE_S = 2.0
 
@@ -56,7 +56,7 @@ class ChatRoom:
         self._lines: dict[str, list[ChatChannel]] = {}
         self._opening: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        # Whoever does not read them loses the oldest; messages stay in the history.
+        # A program that does not read them loses the oldest; messages stay in the history.
         self._notices: deque[Notice] = deque(maxlen=NOTICES_MAX)
         self._news = asyncio.Event()
         self._is_closed = False
@@ -71,21 +71,21 @@ class ChatRoom:
 
     @property
     def participants(self) -> dict[str, ChatProfile]:
-        """Everybody by hashname, ourselves included."""
+        """All participants by hashname, including us."""
         return self._chat.participants
 
     @property
     def present(self) -> frozenset[str]:
-        """Those of the others that we are connected with."""
+        """Other participants with an open channel."""
         return self._chat.present
 
     @property
     def history(self) -> tuple[ChatEntry, ...]:
-        """What was said, in the order to read it."""
+        """All messages, in reading order."""
         return tuple(self._chat.history)
 
     async def send(self, text: str) -> str:
-        """Say something to everybody; absent ones get it when they return. Its message id."""
+        """Send a message to all; absent participants get it when they return. Returns its id."""
         self._feed(SendText(text, self._now()))
         await asyncio.sleep(0)
         newest = self._chat.history.newest
@@ -93,17 +93,17 @@ class ChatRoom:
         return newest
 
     async def correct(self, text: str) -> None:
-        """Put another text in the place of our last message."""
+        """Replace the text of our last message."""
         self._feed(CorrectText(text, self._now()))
         await asyncio.sleep(0)
 
     async def acknowledge(self, id_: str, state: str = "read") -> None:
-        """Tell the author what became of a message."""
+        """Report the state of a message to its author."""
         self._feed(AcknowledgeText(id_, state))
         await asyncio.sleep(0)
 
     async def invite(self, hashname: str) -> None:
-        """Ask somebody in, or grant their request; only the leader does."""
+        """Invite a peer, or grant its request; for the leader only."""
         self._feed(InviteParticipant(hashname, self._now()))
         await asyncio.sleep(0)
 
@@ -123,7 +123,7 @@ class ChatRoom:
                 await self._news.wait()
 
     async def close(self) -> None:
-        """Leave: end all channels, with little patience for those who do not answer."""
+        """Leave: end all channels, and wait only briefly for peers that do not answer."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -217,7 +217,7 @@ class ChatRoom:
         try:
             await self._use(channel, outcome)
         except RookeryError:
-            return  # a line that broke; `Absent` has told
+            return  # the channel failed, which `Absent` has reported
 
     async def _answered(self, to: str, channel: ChannelInterface) -> Outcome:
         try:

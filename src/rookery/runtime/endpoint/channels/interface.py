@@ -1,7 +1,7 @@
-"""What a service asks of the channel it runs over, and the habits all services share.
+"""What services need of a channel, and the helpers that they share.
 
-The shells of `stream`, `thtp` and `ws` know a channel only by this face, so they run over an
-endpoint and over a pair of queues alike.
+The shells of `stream`, `thtp` and `ws` use a channel only through this interface, so they run
+over an endpoint and over a pair of queues alike.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ LINGER_S = 30.0  # longer than a channel itself waits for an acknowledgement
 
 
 class ChannelPeer(Protocol):
-    """Who is at the other end."""
+    """The link of a channel."""
 
     @property
     def hashname(self) -> str: ...
@@ -48,7 +48,7 @@ class ChannelInterface(Protocol):
 
 
 class ChannelOpener(Protocol):
-    """A link, as far as opening channels goes."""
+    """What services need of a link: opening channels."""
 
     def open(
         self,
@@ -113,5 +113,5 @@ async def linger(channel: ChannelInterface) -> None:
 
 
 def failure_text(error: BaseException) -> str:
-    """What the peer is told of an error; one that is not ours may hold what is not for others."""
+    """The error text for the peer; an unexpected error may contain private data."""
     return str(error) if isinstance(error, RookeryError) else "aborted"

@@ -3,7 +3,7 @@
     socket ─ bytes ─▶ gate ─ path, packet ─▶ receiver (the endpoint)
     socket ◀─ bytes ─ gate ◀─ path, data ─── receiver
 
-A gate frames, cloaks and counts; it never decides whom to talk to, and sends nothing on its own.
+A gate frames, cloaks and counts; it never decides whom to talk to, and sends nothing by itself.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Gate(Protocol):
 
 @dataclass(slots=True)
 class GateCounters:
-    """What went through a gate, and what did not."""
+    """Traffic of a gate, and what it dropped."""
 
     packets_in: int = 0
     packets_out: int = 0
@@ -66,11 +66,11 @@ class GateCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """Bounds on what others can make a gate hold."""
+    """Limits on the resources of a gate's connections."""
 
     dial_s: float = 10.0  # until a connection is made, and again until packets can be sent
     first_packet_s: float = 10.0  # until an accepted connection has brought a whole packet
-    answer_s: float = 60.0  # until whoever was dialled has answered
+    answer_s: float = 60.0  # until the dialled peer has answered
     dials_max: int = 64
     inbound_max: int = 1024
     outbound_max: int = 1024

@@ -20,7 +20,7 @@ PORT = 42424
 
 
 class MemoryNetwork:
-    """Everybody who has a gate here can reach everybody else, as the conditions allow."""
+    """Gates of one network can reach each other, as far as the conditions allow."""
 
     def __init__(self, seed: int = 0, conditions: Conditions | None = None) -> None:
         self._random = Random(seed)  # noqa: S311 - replayable on purpose
@@ -28,7 +28,7 @@ class MemoryNetwork:
         self._gates: dict[NetPath, MemoryGate] = {}
 
     def gate(self, receiver: GateReceiver, ip: str, *, kind: str = "udp4") -> "MemoryGate":
-        """A gate at an address that nobody has yet; only a `udp` one loses packets."""
+        """A gate at a free address; only a `udp` one loses packets."""
         path = NetPath(kind, ip, PORT)
         if path in self._gates:
             raise UsageError(f"{path} is taken")
@@ -36,7 +36,7 @@ class MemoryNetwork:
         return gate
 
     def carry(self, source: NetPath, target: NetPath, data: bytes) -> None:
-        """Deliver a packet when the network sees fit, cloaked as it would be on a wire."""
+        """Deliver a packet after the network's delay, cloaked as it would be on a wire."""
         loop = asyncio.get_running_loop()
         nonce = b"\x01" + self._random.randbytes(7)
         datagram = cloak(data, nonce)

@@ -37,13 +37,13 @@ from rookery.wire.link.lob import JsonObject, Packet
 from rookery.wire.link.path import NetPath, Path, UrlPath, net_path
 from rookery.wire.octets import Octets
 
-RESOURCE: Final = "/"  # what a WebSocket asks for
+RESOURCE: Final = "/"  # the path of WebSocket requests
 READ_SIZE: Final = 1 << 18
 
 LinkJson = Callable[[], JsonObject | None]
 
 _KINDS: Final = frozenset({"tcp4", "tcp6", "tls4", "tls6", "ws4", "ws6", "http"})
-_CLOSE_S: Final = 1.0  # for peers to take what is still to be written
+_CLOSE_S: Final = 1.0  # for peers to receive what is still to be written
 
 
 def _undiscoverable() -> JsonObject | None:
@@ -83,7 +83,9 @@ class TcpGate:
         self._connections: dict[Path, GateConnection] = {}
         self._inbound: set[InboundConnection] = set()
         self._outbound: set[OutboundConnection] = set()
-        self._strangers: Counter[str] = Counter()  # not yet addressed, by where they are from
+        self._strangers: Counter[str] = (
+            Counter()
+        )  # inbound connections that were not sent to yet, by source network
         self._dials: set[asyncio.Task[None]] = set()
         self._unsent: list[GateConnection] = []
         self._closed = False
@@ -109,7 +111,7 @@ class TcpGate:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Others as soon as the machine has another address, where we listen on all of them."""
+        """Our addresses now; those of a listener on all addresses may change at any time."""
         return tuple(
             net_path(carrier, advertised_ip(ip), port) for carrier, ip, port in self._listening
         )
@@ -123,7 +125,7 @@ class TcpGate:
             connection.send(data)
 
     def flush(self) -> None:
-        """Each connection writes all that it was given in one call to the system."""
+        """Each connection writes its packets with one system call."""
         unsent, self._unsent = self._unsent, []
         for connection in unsent:
             connection.flush()
@@ -145,12 +147,12 @@ class TcpGate:
                     connection.abort()
 
     def backlog(self, path: Path) -> int:
-        """Bytes for `path` that the system has not taken yet."""
+        """Bytes for `path` that are not written to the socket yet."""
         connection = self._connections.get(path)
         return 0 if connection is None else connection.backlog
 
     def measure(self, path: Path) -> StreamMeasure | None:
-        """What the system knows of the connection to `path`, where it tells.
+        """The kernel's measures of the connection to `path`, where available.
 
         What the system has not even taken yet is unsent as well.
         """
@@ -237,11 +239,11 @@ class TcpGate:
         try:
             async with asyncio.timeout(self.limits.dial_s):
                 await self._loop.create_connection(lambda: protocol, host, port)
-        except (OSError, ValueError, OverflowError):  # nobody there, no such name, no such port
+        except (OSError, ValueError, OverflowError):  # no answer, no such name, no such port
             self.counters.refused += 1
             connection.connection_lost(None)
 
-    # What connections report.
+    # --- `ConnectionOwner` ---
 
     def connected(self, connection: GateConnection) -> None:
         if not isinstance(connection, InboundConnection):

@@ -1,4 +1,4 @@
-"""UDP: one packet is one datagram, always cloaked on the way out, either way on the way in."""
+"""UDP: one packet is one datagram; sent packets are cloaked, received ones may be."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ from rookery.wire.link.cloak import cloak, reveal
 from rookery.wire.link.path import NetPath, Path, net_path
 from rookery.wire.octets import Octets
 
-ADDRESSES_MAX = 4096  # senders remembered, to save making the same path again
+ADDRESSES_MAX = 4096  # cached paths of senders
 
 
 class UdpGate:
@@ -67,7 +67,7 @@ class UdpGate:
             self._socket.broadcast(data, target)
 
     def flush(self) -> None:
-        """Datagrams of one turn leave together, whoever sends them."""
+        """Datagrams of one turn of the loop leave together, to whichever peers."""
 
     def hang_up(self, path: Path) -> None:
         """There are no connections here."""
@@ -101,7 +101,7 @@ class UdpGate:
         self.counters.dropped += 1
 
     def _sender(self, address: SocketAddress) -> NetPath:
-        if len(self._senders) >= ADDRESSES_MAX:  # anybody can fill it with forged addresses
+        if len(self._senders) >= ADDRESSES_MAX:  # forged addresses can fill it
             self._senders.clear()
         path = net_path("udp", address[0], address[1])
         self._senders[address] = path
@@ -122,7 +122,7 @@ class UdpGate:
 
 
 def _multicast_from(sock: socket.socket, ip: str) -> None:
-    """Announcements leave by the interface we listen on, stay in its network, and are heard here.
+    """Announcements leave by the interface we listen on, stay in its network, and are looped back.
 
     Linux tells from the address we are bound to; elsewhere the routing table would choose.
     """
