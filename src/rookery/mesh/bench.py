@@ -22,7 +22,7 @@ ANSWER_SIZE_MAX = 4096
 
 
 class BenchAction(Enum):
-    """What the member that is asked does."""
+    """What a request has the member do."""
 
     SINK = "sink"
     SOURCE = "source"
@@ -63,7 +63,7 @@ class BenchRequest(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, meta: Mapping[str, object]) -> "BenchRequest":
-        """DecodeError for what nobody can be asked for."""
+        """DecodeError for an impossible request."""
         try:
             return msgspec.convert(dict(meta), cls)
         except msgspec.ValidationError as error:

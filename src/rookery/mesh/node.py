@@ -377,7 +377,7 @@ class Node:
         return self.tunnels.has_more
 
     def report(self) -> None:
-        """Programs ask with `take`; there is nobody to be told."""
+        """Nothing to do: programs poll `take`."""
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
@@ -425,7 +425,7 @@ class Node:
             self.flooding.publish(record, now, unix_s)
 
     def _members_changed(self, now: float) -> None:
-        """Let go of those who are members no more, and see who may relay now."""
+        """Expel former members, and update which members may relay."""
         for node in self.membership.members:
             self.table.changed(self.graph.reconsider(node))
         for member in self.membership.refresh(self._endpoint.wall(now)):

@@ -24,7 +24,7 @@ class FileFault(StrEnum):
 
     @classmethod
     def of_word(cls, word: str) -> "FileFault":
-        """What nobody gave a meaning to is just broken."""
+        """An unknown code counts as BROKEN."""
         return _WORDS.get(word, FileFault.BROKEN)
 
     def error(self, what: object) -> LocalError:
@@ -42,7 +42,7 @@ class FileFault(StrEnum):
 
 
 class CopyError(LocalError):
-    """What went wrong here, before it is put into words for somebody."""
+    """A local error, before it becomes a message."""
 
     def __init__(self, fault: FileFault) -> None:
         super().__init__(_SENTENCES[fault])

@@ -61,7 +61,7 @@ class Dialling:
             self._enter(node, wish.due)
 
     def news(self, node: NodeId, now: float) -> None:
-        """Its addresses are others now: try soon, whatever the back-off says."""
+        """Its addresses changed: try soon, without waiting for the back-off."""
         wish = self._wishes.get(node)
         if wish is None or wish.trying_until is not None:
             return

@@ -47,7 +47,7 @@ _HTTP = len(_KINDS)
 
 
 class Invitation(msgspec.Struct, frozen=True):
-    """What the URL says; whoever knows it may join, once."""
+    """The contents of the URL; its bearer may join, once."""
 
     realm: Realm
     secret: bytes
@@ -66,7 +66,7 @@ class Invitation(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, realm: Realm, secret: bytes, expires_s: int, inviter: LinkAddress) -> Self:
-        """An invitation by the endpoint at `inviter`; UsageError when nobody could follow it."""
+        """An invitation by the endpoint at `inviter`; UsageError when it cannot be used."""
         keys = dict(inviter.keys)
         key = keys.pop(CSID_40, None)
         if key is None or len(key) != _KEY_SIZE:

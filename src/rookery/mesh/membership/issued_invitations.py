@@ -29,7 +29,7 @@ TOO_MANY = "too many attempts, try again later"
 
 
 class InvitationRedemption(msgspec.Struct, frozen=True):
-    """By whom an invitation was redeemed, and the certificate it gave."""
+    """The endpoint that redeemed an invitation, and the certificate it got."""
 
     hashname: str
     at_s: int
@@ -37,7 +37,7 @@ class InvitationRedemption(msgspec.Struct, frozen=True):
 
 
 class RejectedRedemption(msgspec.Struct, frozen=True):
-    """Somebody knew the secret and came too late: perhaps a thief, or whom a thief was before."""
+    """An attempt with a valid secret that came too late: a thief's, or a thief came first."""
 
     hashname: str
     at_s: int
@@ -59,7 +59,7 @@ class IssuedInvitation(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """What people call it: nothing of the secret can be told from it."""
+        """A short name for people; it reveals nothing of the secret."""
         return self.digest[:ID_SIZE].hex()
 
     def state(self, unix_s: float) -> str:
@@ -119,7 +119,7 @@ class IssuedInvitations:
         self._invited[invited.digest] = msgspec.structs.replace(invited, spent=spent)
 
     def withdraw(self, id_: str, unix_s: float) -> IssuedInvitation:
-        """Have nobody redeem it any more; UsageError unless it is open."""
+        """Withdraw it, so that it cannot be redeemed; UsageError unless it is open."""
         matching = [one for one in self if one.id == id_]
         if len(matching) != 1:
             raise UsageError(f"there is no invitation {id_!r}")

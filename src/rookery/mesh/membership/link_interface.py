@@ -62,7 +62,7 @@ class LinkInterface(Protocol):
     def distrust(self, path: Path) -> None: ...
 
     def hang_up(self, path: Path) -> None:
-        """End the connection that this path is; its loss is told as any other."""
+        """End the connection of this path; its loss is reported like any other."""
         ...
 
     def unmonitor(self, path: Path) -> None:

@@ -83,7 +83,7 @@ class Membership:
         self._verify = verify
         self._certified: dict[NodeId, _Certified] = {}
         self._members: dict[NodeId, Member] = {}
-        # By whom it names and who signed it: later words of a signer cover the earlier ones.
+        # By subject and signer: a signer's later revocation replaces the earlier one.
         self._revoked: dict[tuple[str, str], _Revoked] = {}
         self._known: set[bytes] = set()
         self._ended: list[Member] = []
@@ -135,7 +135,7 @@ class Membership:
         return member
 
     def statements(self) -> Iterator[bytes]:
-        """Everything a new member has to be told, revocations first."""
+        """All statements that a new member needs, revocations first."""
         yield from [revoked.data for revoked in self._revoked.values()]
         yield from [member.certificate for member in self._members.values()]
 

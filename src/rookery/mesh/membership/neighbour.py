@@ -32,7 +32,7 @@ from rookery.wire.mesh.forward import DatagramClass
 from rookery.wire.mesh.ping import DATA_SIZE, Ping, Pong
 from rookery.wire.octets import Parts
 
-DOUBTS_PER_S: Final = 0.2  # whatever others say
+DOUBTS_PER_S: Final = 0.2  # however many reports others send
 DOUBTS_BURST: Final = 3.0
 
 
@@ -119,7 +119,7 @@ class Neighbour:
         self.companion = UdpCompanion(link, random, now, is_allowed=is_udp_allowed)
         self.ignored = 0  # pings over paths that the link does not have
         self._queue_size: QueueSize = queue_size or (lambda _: 0)
-        self._hastened = hastened  # is told when traffic may have made the deadline earlier
+        self._hastened = hastened  # called when traffic may have made the deadline earlier
         self._carried_s = now - _CARRIED_S
         self._datagram_path: Path | None = None  # where data goes, as of the last judgement
         self._stream: PathMonitor | None = None
@@ -265,7 +265,7 @@ class Neighbour:
         ]
 
     def take_changed(self) -> bool:
-        """Whether the state, or the set of paths that carry data, changed since last asked."""
+        """Whether the state, or the set of paths that carry data, changed since the last call."""
         changed, self._is_changed = self._is_changed, False
         return changed
 

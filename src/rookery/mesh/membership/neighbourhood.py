@@ -119,7 +119,7 @@ class Neighbourhood:
             self.touch(neighbour)
 
     def datagrams(self) -> Counter[tuple[DatagramClass, DatagramFate]]:
-        """What became of all datagrams since the start, whoever they were for."""
+        """Fates of all datagrams since the start."""
         total = self._past.copy()
         for neighbour in self._neighbours.values():
             total.update(neighbour.datagrams.counts)

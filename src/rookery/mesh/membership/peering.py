@@ -101,7 +101,7 @@ class Peering:
             self.dialling.want(node, now)
 
     def linked(self, member: Member, *, is_news: bool) -> None:
-        """It has shown its certificate over a link of ours; before, it was told nothing."""
+        """It has shown its certificate over our link: now it may learn our paths."""
         self.unproven_peers.leave(member.hashname)
         self.dialling.done(member.node)
         if is_news:

@@ -28,7 +28,7 @@ _DIGEST_SIZE = 10
 
 
 def offers(service: str, target: Target) -> bool:
-    """Whether this word of a record promises that target; words nobody knows promise nothing."""
+    """True if this word of a record promises that target; unknown words promise nothing."""
     match target:
         case SerialTarget(name=name):
             return service in (ANY_SERIAL, serial_class(name))

@@ -106,7 +106,7 @@ class ExitMemory:
         self._failed.put((hashname, None if fault.is_the_exits else target), fault, now)
 
     def silent(self, target: Target, hashname: str, now: float) -> None:
-        """It did not answer in time, or was overtaken by one that was asked later."""
+        """It did not answer in time, or a later attempt was faster."""
         self._forget_success(target, hashname, now)
         self._failed.put((hashname, None), ProxyFault.TIMEOUT, now)
 

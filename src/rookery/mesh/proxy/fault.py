@@ -13,7 +13,7 @@ class ProxyFault(StrEnum):
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
     DNS = "dns"
-    POLICY = "policy"  # also for whatever a rule would have hidden: no reasons to strangers
+    POLICY = "policy"  # also for what a rule hides: strangers get no reasons
     TIMEOUT = "timeout"
     GONE = "gone"  # was there, and broke off or was unplugged
     BUSY = "busy"
@@ -26,7 +26,7 @@ class ProxyFault(StrEnum):
 
     @classmethod
     def of_code(cls, code: int) -> "ProxyFault":
-        """The fault of an aborted stream; what nobody gave a meaning to is just gone."""
+        """The fault of an aborted stream; an unknown code counts as GONE."""
         return _FAULTS.get(code, ProxyFault.GONE)
 
     @property

@@ -6,8 +6,8 @@
     {"type":"listen","port":8000,"token":"…"}                   connections come back as
     {"type":"accepted","token":"…","host":"192.0.2.9","port":41000}
 
-Keys that nobody knows are skipped, options that nobody knows are not: an exit that cannot do as it
-is told says so instead of doing something else.
+Unknown keys are skipped, unknown options are not: an exit that cannot do what an opening asks for
+refuses instead of doing something else.
 """
 
 import re
@@ -90,7 +90,7 @@ class ListenRequest(msgspec.Struct, frozen=True):
 
 
 class AcceptedByExit(msgspec.Struct, frozen=True):
-    """A connection that reached a listener of ours at an exit; from whom it says informatively."""
+    """A connection to our listener at an exit; the address of its origin is informative only."""
 
     token: str
     host: str
@@ -124,7 +124,7 @@ def parse_opening(meta: Mapping[str, object]) -> ProxyOpening:
 
 
 def net(protocol: SockProtocol, host: str, port: int) -> NetTarget:
-    """A checked target; DecodeError when nobody could connect to it."""
+    """A checked target; DecodeError when it is invalid."""
     meta: Meta = {"host": host, "port": port}
     return NetTarget(protocol, _host(meta), _port(meta, 1))
 

@@ -104,7 +104,7 @@ class ExitAttempts:
         return orders + self._begin_due(now)
 
     def succeeded(self, exit_: str, load: int, now: float) -> list[RaceOrder]:
-        """The first one wins; of those asked earlier it is remembered that they were slower."""
+        """The first one wins; earlier attempts are remembered as slower."""
         begun = self._begun.pop(exit_, None)
         if begun is None or self.winner is not None:
             return [CancelAttempt(exit_)]

@@ -4,7 +4,7 @@
     bind tcp ADDRESS:PORTS [from HASHNAME]
     serial NAME|* [from HASHNAME]
 
-Default deny. `from` means the far end of the tunnel, whoever carried the packets.
+Default deny. `from` means the far end of the tunnel, not the relays in between.
 """
 
 from collections.abc import Sequence

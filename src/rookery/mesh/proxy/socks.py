@@ -68,7 +68,7 @@ class SocksRequest(msgspec.Struct, frozen=True):
 
 
 class SocksNegotiation:
-    """Everything up to the request. Write what `take` gives, whatever happens."""
+    """Everything up to the request. Always write what `take` returns."""
 
     def __init__(self, credentials: ProxyCredentials | None = None) -> None:
         self._credentials = credentials

@@ -22,7 +22,7 @@ class AdviceAnswer(IntEnum):
 
 
 def answer(meta: Mapping[str, object], issued_ms: int, artifact: bytes | None) -> bytes:
-    """What to tell somebody who asks, when this is what we follow."""
+    """The answer to a request, by the advice that we follow."""
     if artifact is None:
         return bytes([AdviceAnswer.NONE])
     if meta.get("issued_ms") == issued_ms:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rookery.mesh.membership.membership import Membership
 from rookery.mesh.routing.route_explanation import RouteExplanation, RouteRemark
 
-if TYPE_CHECKING:  # most nodes follow nobody's advice, and have no use for its codec
+if TYPE_CHECKING:  # most nodes follow no advice and do not need its codec
     from rookery.identity.artifact import TrustedArtifact
     from rookery.wire.mesh.advice import Advice, AdviceWindow, LinkAdvice
 
@@ -25,7 +25,7 @@ _NOTHING: "Mapping[Ends, LinkAdvice]" = MappingProxyType({})
 
 
 class CostAdvice:
-    """The advice that a node follows, if any; nobody is believed but `advisors` (hashnames)."""
+    """The advice that a node follows, if any; only `advisors` (hashnames) are trusted."""
 
     def __init__(
         self, membership: Membership, advisors: Collection[str] = frozenset[str]()
@@ -38,7 +38,7 @@ class CostAdvice:
     def heed(self, artifact: bytes | None) -> None:
         """Follow this from now on, and nothing else; None: nothing at all.
 
-        RemoteError when it is no advice of somebody we trust; then nothing is followed either.
+        RemoteError if it is not advice of a trusted advisor; then no advice is followed.
         """
         self.learned, self._links = None, _NOTHING
         if artifact is not None:

@@ -24,7 +24,7 @@ class PathMonitor:
         self.attempt = attempt
         self.liveness = PathLiveness(now)
         self.quality = PathQuality()
-        self.ignored = 0  # pings of another attempt, and more than anybody needs
+        self.ignored = 0  # pings of another attempt, and those above the rate limit
         self._answers = TokenBucket(ANSWERS_PER_S, ANSWERS_BURST, now)
 
     @property

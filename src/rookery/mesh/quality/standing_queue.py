@@ -1,7 +1,7 @@
 """Standing queues: streams that for a while have had more to carry than they could.
 
-A burst leaves a queue that is gone in a moment, and is nobody's concern. What has not drained for
-20 ms, and will take as long again, makes everything behind it late: whoever passes is marked.
+A burst leaves a queue that drains in a moment and does no harm. A queue that has not drained for
+20 ms, and will take as long again, delays everything behind it: packets that join it are marked.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from rookery.wire.link.path import Path
 
 STANDING_S: Final = 0.02
 
-_LOOK_S: Final = 0.005  # the system is asked no more often
+_LOOK_S: Final = 0.005  # the system is queried no more often
 _QUEUES_MAX: Final = 1024
 
 MeasureStream = Callable[[Path], StreamMeasure | None]
@@ -30,7 +30,7 @@ class _StreamQueue:
 
 
 class StandingQueues:
-    """By the paths of streams; without somebody who measures there are none."""
+    """Standing queues by stream; without a measuring function there are none."""
 
     __slots__ = ("_measure", "_queues")
 

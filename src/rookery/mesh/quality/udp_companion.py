@@ -292,7 +292,7 @@ class UdpCompanion:
         assert self.monitor is not None
         for size in (SMALL_SIZE, DATA_SIZE):
             self._port.send_frame(*self.monitor.probe(size, now), self.path)
-        # A word may be lost where a stream's queue is full, so it is said again.
+        # A frame may be lost when the stream's queue is full, so it is repeated.
         self._send_heard(asks=self._sizes_confirmed != HEARD_BOTH)
         self._probe_s = now + PROBE_INTERVAL_S
 

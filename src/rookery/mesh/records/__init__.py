@@ -1,1 +1,1 @@
-"""Signed link-state records: publishing ours, flooding, and the database of everybody's."""
+"""Signed link-state records: publishing, flooding, and the database of all members."""

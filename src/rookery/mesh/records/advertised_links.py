@@ -21,7 +21,7 @@ CHOSEN_MAX = 24
 
 _CHEAPEST = 18
 _ADVERTISED_FACTOR = 0.8
-_CONFIRMED_MIN = 2  # by so many a peer should be told, whatever its links did
+_CONFIRMED_MIN = 2  # so many others should advertise a link to each peer
 
 
 def advertised_links(
@@ -30,7 +30,7 @@ def advertised_links(
     advertised: Collection[NodeId],
     records: Mapping[NodeId, Record],
 ) -> set[NodeId]:
-    """The peers to tell of; `told` are those in our last record."""
+    """The peers to advertise; `advertised` are those in our last record."""
     if len(links) <= CHOSEN_MAX:
         return set(links)
 
@@ -61,7 +61,7 @@ def only_links(
     held: Collection[NodeId],
     records: Mapping[NodeId, Record],
 ) -> set[NodeId]:
-    """Of the peers in `held`, one for each part of the realm that those in `told` do not reach."""
+    """From `held`, one peer for each part of the realm that `advertised` does not reach."""
     parts = _parts(own, records)
     reached = {parts[node] for node in advertised if node in parts}
     first_links: dict[NodeId, NodeId] = {}
@@ -72,7 +72,7 @@ def only_links(
 
 
 def is_hardly_confirmed(own: NodeId, peer: NodeId, records: Mapping[NodeId, Record]) -> bool:
-    """Whether a peer tells of us and of others, of whom fewer than two tell of it."""
+    """True if a peer advertises us and others, and fewer than two of those advertise it."""
     record = records.get(peer)
     if record is None or not _tells_of(record, own):
         return False

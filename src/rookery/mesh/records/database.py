@@ -117,17 +117,17 @@ class RecordDatabase:
         }
 
     def take_pretenders(self) -> list[NodeId]:
-        """The origins of records that claimed too much, since this was last asked."""
+        """The origins of records that claimed too much, since the last call."""
         pretenders, self._pretenders = self._pretenders, []
         return pretenders
 
     def take_changed(self) -> set[NodeId]:
-        """Origins whose record is new, changed or gone since this was last asked."""
+        """Origins whose record is new, changed or gone since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
     def take_withdrawn(self) -> set[tuple[NodeId, NodeId]]:
-        """Origins, and the peers that they have lost their links with since this was last asked."""
+        """Origins, and the peers that they have lost their links with since the last call."""
         withdrawn, self._withdrawn = self._withdrawn, set()
         return withdrawn
 
@@ -168,7 +168,7 @@ class RecordDatabase:
         self._hold(_HeldRecord(record, data, now + record.lifetime_s), now)
 
     def offer(self, data: bytes, now: float, unix_s: float) -> RecordVerdict:
-        """Look at a statement that somebody sent; RemoteError with a stable reason: refused."""
+        """Take in a statement from a peer; RemoteError with a stable reason when it is refused."""
         if not _STATEMENT_SIZE_MIN <= len(data) <= STATEMENT_SIZE_MAX:
             raise DecodeError("statement of a wrong size")
         if data[0] != VERSION or data[1] not in KINDS:
@@ -232,7 +232,7 @@ class RecordDatabase:
             origin.contradicted = origin.floor
         origin.contradictions += 1
         error = ProtocolError("records contradict each other")
-        error.culprit = member.hashname  # whoever passed it on held it for the only one
+        error.culprit = member.hashname  # the node that passed it on knew only this one
         raise error
 
     def _check_signature(self, statement: Statement, member: Member) -> None:
@@ -279,12 +279,12 @@ class RecordDatabase:
                 self._expiries.arm(name, expires_at)
 
     def forget(self, node: NodeId) -> None:
-        """Keep nothing of somebody who is no member any more."""
+        """Forget the records of a node that is no member any more."""
         self._drop(node)
         self._origins.pop(node, None)
 
     def _drop(self, node: NodeId) -> None:
-        """One record and its edges, nobody else's (R3)."""
+        """Remove one record and its edges, and no others (R3)."""
         held = self._held.pop(node, None)
         if held is not None:
             del self._records[node]

@@ -73,7 +73,7 @@ FRAME_TYPES = frozenset((STATEMENTS, DIGEST, SUMMARY, WANT))
 
 _FRAME_OVERHEAD = 60  # bytes, of the packet around a frame
 _BATCH_S = 0.005  # the first news leaves at once, more within that time together
-_FIRST_SYNC_MAX_S = 0.1  # a new neighbour is asked within that,
+_FIRST_SYNC_MAX_S = 0.1  # the first comparison with a new neighbour comes within that,
 _FIRST_SYNC_GAP_S = 0.05  # and many of them one after the other
 _RESYNC_S = 0.5
 _DIGEST_COST = 20.0  # statements; the answer to one is long
@@ -205,7 +205,7 @@ class Flooding:
             raise DecodeError("no flood frame")
 
     def tick(self, now: float) -> None:
-        """Compare with whom it is time to, and send what had to wait."""
+        """Compare with the neighbours that are due, and send what had to wait."""
         for node in [node for node, at in self._first_syncs.items() if now >= at]:
             self._sync(node, now)
         if now >= self._sync_at and self._neighbours:
@@ -276,7 +276,7 @@ class Flooding:
                 if self._database.statement(key) and state.returns.take(1.0, now):
                     self._enqueue(neighbour, key, now)
             case RecordVerdict.OWN:
-                pass  # nobody but us can answer it, with a newer one
+                pass  # only we can answer it, with a newer one
             case never:
                 assert_never(never)
 
@@ -285,7 +285,7 @@ class Flooding:
     ) -> None:
         certificate = None
         if with_certificate and key.kind == RECORD:
-            # Whoever hears of an origin for the first time may not know it for a member.
+            # A node that first learns of an origin may not know that it is a member.
             certificate = self._database.certificate(key.key)
         for target in self._targets:
             if target != source:

@@ -54,10 +54,10 @@ class Inventory:
         return BucketDigests(tuple(self._digests))
 
     def differing(self, theirs: BucketDigests) -> list[int]:
-        """The buckets in which somebody else holds something else."""
+        """The buckets whose contents differ from those of another node."""
         pairs = zip(self._digests, theirs.digests, strict=True)
-        told = BucketDigests.told
-        return [at for at, (own, their) in enumerate(pairs) if told(own) != told(their)]
+        sent = BucketDigests.told
+        return [at for at, (own, their) in enumerate(pairs) if sent(own) != sent(their)]
 
     def section(self, bucket: int) -> SummarySection:
         entries = sorted(self._buckets[bucket].values())

@@ -37,7 +37,7 @@ from rookery.wire.mesh.record import COST_MAX, PATHS_MAX, Record, RecordLink, Ve
 from rookery.wire.mesh.statement import RECORD, Statement, to_sign
 
 LOSS_PENALTY = 1.0
-JUMP_PENALTY = 1.0  # a cost that fell so much that it was told at once
+JUMP_PENALTY = 1.0  # a cost that fell so much that it was published at once
 PENALTY_MAX = 6.0
 HOLD_MAX_S = 2.0**PENALTY_MAX
 
@@ -62,7 +62,7 @@ class FlapDamping:
         self._penalty = min(PENALTY_MAX, self.penalty(now) + amount)
 
     def hold_s(self, now: float) -> float:
-        """How long good news has to last before it is told."""
+        """How long a link has to stay up before it is published."""
         penalty = self.penalty(now)
         return 0.0 if penalty < _HARMLESS else 2.0**penalty
 
@@ -78,14 +78,14 @@ COSTS_BURST = 5.0
 GATHER_S = 0.2
 GATHER_S_MAX = 0.8
 STEP = 1.125
-# On a fast path a busy machine doubles the round trip, and nobody would notice but the realm.
+# On a fast path a busy machine doubles the round trip; records should not change for that.
 NOISE_US = 10_000
 
 _STEPS_HELD = 2
 _STEPS_AT_ONCE = 4
 _HELD_S = 3.0
 _COSTS_FIRST = 3.0  # of the burst are spent at the start: first measures are soon better ones
-_PUBLISHED_MIN = 2  # links, if we have them: with one alone nobody gets around its loss
+_PUBLISHED_MIN = 2  # links, if we have them: with one alone there is no route around its loss
 _FEW_S = 10.0  # without new links, and the next ones are gathered as shortly as the first
 _CHOICE_S = 2.0  # how long a choice among many links holds
 _WATCHED_MAX = 1024
@@ -99,7 +99,7 @@ def steps(cost_us: int) -> int:
 
 
 def quantised(cost_us: int) -> int:
-    """The cost that is told for all costs of one step."""
+    """The cost that is published for all costs of one step."""
     return min(COST_MAX, max(1, round(STEP ** steps(cost_us)) - NOISE_US))
 
 
@@ -111,9 +111,9 @@ class _PublishedLink:
     def __init__(self, now: float) -> None:
         self.damping = FlapDamping(now)
         self.is_present = False
-        self.worthy_at = now  # when a link that came up may be told
+        self.worthy_at = now  # when a link that came up may be published
         self.steps = 0  # its cost now
-        self.deviates_since: float | None = None  # from what was told, by 2 steps or more
+        self.deviates_since: float | None = None  # from the published cost, by 2 steps or more
         self.is_dearer = False
 
     def seen(self, cost_us: int, published: RecordLink | None, now: float) -> None:
@@ -135,7 +135,7 @@ class _PublishedLink:
             self.damping.add(LOSS_PENALTY, now)
 
     def due_at(self, published: RecordLink, now: float) -> float | None:
-        """When a changed cost has to be told."""
+        """When a changed cost has to be published."""
         if self.deviates_since is None:
             return None
         held_s = 0.0 if abs(self.steps - steps(published.cost_us)) >= _STEPS_AT_ONCE else _HELD_S
@@ -174,7 +174,7 @@ class Publisher:
         self._last_record: Record | None = None
         self._published_links: dict[NodeId, RecordLink] = {}
         self._refresh_at = now
-        self._gains_since: float | None = now  # there are links that have not been told
+        self._gains_since: float | None = now  # there are links that were not published yet
         self._gains_published_s = now
         self._gather_s = GATHER_S
         self.epoch = epoch
@@ -189,7 +189,7 @@ class Publisher:
 
     @property
     def record(self) -> Record | None:
-        """What was told last."""
+        """The last published record."""
         return self._last_record
 
     def outdo(self, version: Version, now: float) -> None:
@@ -237,7 +237,7 @@ class Publisher:
     def _worthy(
         self, current: Mapping[NodeId, RecordLink], now: float
     ) -> Mapping[NodeId, RecordLink]:
-        """The links that may be told of: those believed, and of others the only ones somewhere."""
+        """Links that may be published: stable ones, and others that are the only link somewhere."""
         held = {peer for peer in current if self._link_states[peer].worthy_at > now}
         if not held:
             return current
@@ -347,7 +347,7 @@ class Publisher:
         return RecordLink(link.peer, link.label, cost_us, link.loss, link.rate)
 
     def _steady(self, link: RecordLink, now: float) -> int:
-        """As it is; but small changes, and those that have to last first, as told before."""
+        """The cost as measured; a small or recent change keeps the published cost."""
         published = self._published_links.get(link.peer)
         if published is not None:
             due_at = self._link_states[link.peer].due_at(published, now)

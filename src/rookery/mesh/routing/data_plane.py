@@ -92,7 +92,7 @@ class DataPlane:
         return any(sent)
 
     def follow(self, route: RouteNodes, packet: Octets, now: float) -> bool:
-        """Start a packet along this very route, whatever carries it."""
+        """Start a packet along this very route, over any kind of path."""
         self.now = self.started[route[-1]] = now
         return self.forwarder.send(route, packet, ForwardKind.PACKET, DatagramClass.RELIABLE_OK)
 

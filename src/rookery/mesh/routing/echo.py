@@ -29,7 +29,7 @@ TIMEOUT_S = 5.0
 OUTSTANDING_MAX = 256
 SIZE_MAX = 1 << 16
 
-_OUTCOMES_MAX = 1024  # that nobody takes
+_OUTCOMES_MAX = 1024  # until a program takes them
 _REPLIES_PER_S = 32.0
 _REPLIES_BURST = 64.0
 
@@ -135,7 +135,7 @@ class Echoes:
             self.replied += 1
 
     def replied_to(self, route: RouteNodes, payload: bytes, now: float) -> None:
-        """A reply: RemoteError when it cannot be one to what was asked."""
+        """Take a reply; RemoteError when it does not fit the request."""
         reply = EchoReply.parse(payload)
         pending = self._pending.get(reply.token)
         if pending is None:
@@ -171,7 +171,7 @@ class Echoes:
             self._end(EchoLost(token, self._pending.pop(token).route))
 
     def take(self) -> list[EchoOutcome]:
-        """What became of requests since it was last asked, in order."""
+        """Outcomes of requests since the last call, in order."""
         taken, self.outcomes = self.outcomes, []
         return taken
 

@@ -227,7 +227,7 @@ class Forwarder:
         return msgspec.structs.replace(frame, route=route[:at] + detour, repairs=frame.repairs + 1)
 
     def _give_up(self, frame: Forward, reason: PathErrorReason, now: float) -> None:
-        """Drop a packet and tell its origin, at most as loudly as it asked."""
+        """Drop a packet and report it to its origin, in a frame no larger than the packet's."""
         self._fates[f"gave up: {reason.name.lower().replace('_', ' ')}"] += 1
         if frame.kind in _ANSWERS:
             return

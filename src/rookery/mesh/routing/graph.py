@@ -5,12 +5,12 @@ A record claims its origin's links; an edge is what two claims agree on:
     u claims v at 5 ms,  v claims u at 7 ms   →  edge u–v at 7 ms, the worse of both claims
     u claims v at 5 ms,  v says nothing of u  →  no edge
 
-So nobody can invent a link to somebody who does not confirm it, nor make one look cheaper than its
-honest end says. Our own links are the exception: we measure them both ways ourselves, so they are
-there exactly while we say so (`measured`, `lost`), whatever records claim, and at once.
+So a member cannot invent a link that the other end does not confirm, nor make a link look cheaper
+than its honest end says. Our own links are the exception: we measure them both ways ourselves, so
+they exist exactly while we say so (`measured`, `lost`), at once and regardless of records.
 
 Edges that failed a packet can be avoided for a while. They keep counting, but for so much that
-they are taken only where nothing else leads: a lying error report cannot cut anybody off.
+they are taken only where nothing else leads: a forged error report cannot cut off a member.
 
 The `weights` are for searching: `cost << HOP_BITS | 1`, so that the least sum is the
 cheapest route, and among equally cheap ones the one with the fewest hops.
@@ -59,7 +59,7 @@ class Graph:
     def apply(self, record: Record | None, origin: NodeId) -> list[EdgeChange]:
         """A new record of `origin`, or None when the last one is gone."""
         if origin == self.own:
-            return []  # what we told others is older than what we know
+            return []  # our own record is older than our measurements
         links = record.links if record is not None else ()
         return self.claim(origin, {link.peer: link.cost_us for link in links})
 
@@ -135,7 +135,7 @@ class Graph:
         return graph
 
     def claims(self) -> Iterator[tuple[NodeId, NodeId, int]]:
-        """All that is said: by whom, about the link to whom, in microseconds."""
+        """All claims: origin, peer, and cost in microseconds."""
         for origin, costs in self._claims.items():
             for peer, cost_us in costs.items():
                 yield origin, peer, cost_us

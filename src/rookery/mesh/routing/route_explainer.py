@@ -31,7 +31,7 @@ HOLDING_S = 0.002  # smoothed; pings are held for longer than that only under lo
 
 
 class RouteExplainer:
-    """Gives account of the routes of `table`, and of anybody's over the same graph."""
+    """Explains the routes of `table`, and those of any member over the same graph."""
 
     def __init__(
         self,

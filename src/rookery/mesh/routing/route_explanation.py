@@ -81,7 +81,7 @@ class RouteExplanation(msgspec.Struct, frozen=True):
     policy: RoutePolicy
     candidates: tuple[RouteCandidate, ...]  # the chosen one first, if there is one
     previous: PreviousRoute | None = None
-    is_known: bool = True  # whether anybody says anything about the destination
+    is_known: bool = True  # whether any record mentions the destination
     remarks: tuple[RouteRemark, ...] = ()
 
     @property
@@ -155,7 +155,7 @@ class RouteExplanation(msgspec.Struct, frozen=True):
 def with_spares(
     weighed: tuple[RouteCandidate, ...], spares: tuple[RouteCandidate, ...]
 ) -> tuple[RouteCandidate, ...]:
-    """Both, but a loser that stands by is told of once."""
+    """Candidates and spares; a losing candidate that is a spare appears once."""
     standing_by = {spare.route for spare in spares}
     losers = {candidate.route for candidate in weighed}
     marked = [

@@ -43,7 +43,7 @@ from rookery.wire.mesh.record import LOSS_MAX, Record
 PROBES_MAX: Final = 32  # remembered
 LOSS_MIN: Final = 0.02  # that no link is blamed for
 CHANCE_MAX: Final = 1e-5
-SILENT_AFTER: Final = 8  # lost in a row, whatever the links are said to lose
+SILENT_AFTER: Final = 8  # lost in a row, whatever losses the links claim
 
 _LOSS_MAX: Final = 0.6
 _SPANS: Final = (3, 6, 12, 24, PROBES_MAX)
@@ -82,7 +82,7 @@ class ProbeEvidence:
 
 
 def _chance(fates: Sequence[bool], loss: float) -> float:
-    """That so many are lost, or more, without anybody's doing."""
+    """The probability of as many losses or more by chance alone."""
     count, lost = len(fates), sum(fates)
     return sum(
         comb(count, some) * loss**some * (1 - loss) ** (count - some)
@@ -287,7 +287,7 @@ class RouteProber:
         return 1 - arrive
 
     def _loss_between(self, one: NodeId, other: NodeId) -> float:
-        """The greater word of both ends, there and back: the other may not have told it yet."""
+        """The greater of both ends' claims: the other end may not have published it yet."""
         said = []
         for node, peer in ((one, other), (other, one)):
             record = self._records.get(node)

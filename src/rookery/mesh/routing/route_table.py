@@ -82,7 +82,7 @@ class RouteTable:
         """This edge failed a packet: until then, take it only where nothing else leads."""
         ends = edge(u, v)
         if self.routes.source in ends:
-            return  # nobody knows our own links better than we do
+            return  # our own measurements of our links count, not records
         if ends not in self._avoided and len(self._avoided) == AVOIDED_MAX:
             self._forgive(min(self._avoided, key=self._avoided.__getitem__))
         self._avoided[ends] = max(until, self._avoided.get(ends, -inf))
@@ -160,7 +160,7 @@ class RouteTable:
     def _tell(
         self, destination: NodeId, choice: RouteChoice | None, previous: RouteChoice | None
     ) -> None:
-        """Whoever listens hears of other routes, not of the same at another cost."""
+        """Notify listeners of another route, not of the same one at another cost."""
         if self.on_choice is not None and _nodes(choice) != _nodes(previous):
             self.on_choice(destination, choice, previous)
 

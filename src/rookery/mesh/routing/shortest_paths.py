@@ -4,7 +4,7 @@ Each node has a label: the weight of its cheapest route. When edges change, only
 wrong are touched:
 
 1. A node whose label no neighbour *supports* any more (by a label and an edge that together weigh
-   no more) is lost, and so is whoever was supported by lost ones alone. Weights are positive, so a
+   no more) is lost, and so are nodes that only lost ones supported. Weights are positive, so a
    supporter always has a smaller label, and nodes cannot support each other in a circle.
 2. Lost nodes are offered the best of what their remaining neighbours have; the heads of changed
    edges are offered what those edges now bring.

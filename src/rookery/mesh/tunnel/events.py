@@ -88,7 +88,7 @@ class CloseCode(IntEnum):
     DONE = 0
     PROTOCOL = 1  # the other side broke the rules
     STALLED = 2  # no path for too long
-    UNKNOWN = 3  # a packet of a tunnel that nobody here knows
+    UNKNOWN = 3  # a packet of a tunnel that this node does not know
     REPLACED = 4  # the other side opened a new one
     SHUTDOWN = 5  # the node ends
     REFUSED = 6  # no tunnels, or too many

@@ -210,7 +210,7 @@ class NodeTunnels:
             self._doubt_silence(hashname, now)
         for packet in self._tunnels.flush(now):
             self._send(packet, now)
-        for hashname in looked:  # who has no tunnel may still have been told so
+        for hashname in looked:  # a peer whose last tunnel ended gets its CLOSE first
             if not self._tunnels.of(hashname):
                 self._forget_paths(hashname, now)
 

@@ -154,7 +154,7 @@ class Tunnel:
 
     @property
     def in_flight(self) -> int:
-        """Bytes under way, of which nobody knows yet whether they have arrived."""
+        """Bytes in flight: sent, neither acknowledged nor lost."""
         return sum(path.in_flight for path in self._paths.out)
 
     def open(self, service: str, meta: JsonObject | None = None, priority: int = _PRIORITY) -> int:

@@ -45,7 +45,7 @@ class PacketReceiver:
         self._reinjection = reinjection
         self._events = events
         self._datagrams_max = datagrams_max
-        self._datagrams = 0  # told and not taken yet
+        self._datagrams = 0  # reported and not taken yet
         self._acks: list[tuple[TunnelAck, float]] = []  # with when they came
 
     def taken(self) -> None:

@@ -42,7 +42,7 @@ _QUEUED_S: Final = 0.003
 
 
 class CongestionPhase(Enum):
-    """What the path is being asked."""
+    """The phase of the control loop."""
 
     STARTUP = "startup"
     DRAIN = "drain"

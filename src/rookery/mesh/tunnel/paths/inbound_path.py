@@ -52,7 +52,7 @@ class InboundPath:
         self._marks = 0
         self._forget_at = 0.0
         self._forget_to = 1
-        self._waiting = 0  # packets that were not told yet
+        self._waiting = 0  # packets that were not acknowledged yet
         self._waiting_size = 0
 
     def is_known(self, number: int) -> bool:
@@ -82,7 +82,7 @@ class InboundPath:
             self.due_at = now + ACK_DELAY_S
 
     def ack(self, now: float, room: int) -> bytes | None:
-        """What to tell, the newest first as far as it fits; it is told with this."""
+        """The acknowledgement to send, newest ranges first as far as they fit; nothing is due then."""
         if now >= self._forget_at:
             self._forget(now)
         count = min(RANGES_MAX, (room - ACK_HEADER_SIZE) // RANGE_SIZE)
@@ -98,7 +98,7 @@ class InboundPath:
         return TunnelAck(self.path_id, ranges, delay_us, self._marks).serialize()
 
     def _forget(self, now: float) -> None:
-        """Old gaps would otherwise be told for ever."""
+        """Old gaps would otherwise be reported for ever."""
         numbers = self._numbers
         while len(numbers) > 1 and numbers.first[1] <= self._forget_to:
             self._floor = numbers.drop_first()

@@ -231,7 +231,7 @@ class OutboundPath:
 
     @property
     def deadline(self) -> float | None:
-        """When it has to be looked at, whatever there is to send."""
+        """When `Tunnel.tick` has to look at this path."""
         if self._lost_at is None:
             return self._probe_at
         return self._lost_at if self._probe_at is None else min(self._lost_at, self._probe_at)

@@ -8,7 +8,7 @@ _GRANULARITY_S: Final = 0.001
 
 
 class PathRoundTrip:
-    """Before the first sample there is only what somebody guessed."""
+    """Starts with the owner's estimate until the first sample."""
 
     __slots__ = ("_sampled", "latest_s", "min_at", "min_s", "smoothed_s", "variation_s")
 

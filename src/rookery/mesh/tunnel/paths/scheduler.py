@@ -39,7 +39,7 @@ class Scheduler:
         self._used: dict[int, float] = {}  # by path: bytes over its weight
 
     def nearest(self, paths: Sequence[OutboundPath]) -> OutboundPath | None:
-        """For what is small and must arrive soon, whatever the windows say."""
+        """The path for small, urgent packets, regardless of windows."""
         if self.mode is Mode.SINGLE:
             return self._kept(paths)
         return min(paths, key=_round_trip_s, default=None)

@@ -15,13 +15,13 @@ class ReceiveWindow:
     def __init__(self, cap: int, now: float) -> None:
         self.size = WINDOW_START
         self.consumed = 0  # read, or never to be read
-        self.maximum = WINDOW_START  # what the other side was told, or knows from the start
+        self.maximum = WINDOW_START  # the credit granted to the other side
         self._cap = cap
         self._mark_at = now
         self._mark_read = 0
 
     def is_due(self, held: int = 0) -> bool:
-        """There is much more to grant than was told."""
+        """True if much more can be granted than was."""
         window = min(self.size + held, self._cap)
         return (self.consumed + window - self.maximum) * _GRANT_SHARE >= self.size
 
@@ -32,7 +32,7 @@ class ReceiveWindow:
             wanted = 2 * rtt_s * (self.consumed - self._mark_read) / elapsed_s
             self.size = int(min(max(self.size, min(wanted, 2 * self.size)), self._cap))
             self._mark_at, self._mark_read = now, self.consumed
-        # What nobody reads of one stream must not starve the others.
+        # Unread bytes of one stream must not starve the others.
         window = min(self.size + held, self._cap)
         self.maximum = max(self.maximum, self.consumed + window)
         return self.maximum

@@ -35,7 +35,7 @@ class ReceiveHalf:
         self.read_to = 0
         self.size: int | None = None
         self.code: int | None = None  # the sender gave up
-        self.is_stopped = False  # nobody will read
+        self.is_stopped = False  # the program reads no more
         self.overlapping = 0  # bytes that came more than once
         self._chunks: deque[Chunk] = deque()
         self._pieces: dict[int, Chunk] = {}
@@ -51,7 +51,7 @@ class ReceiveHalf:
 
     @property
     def is_over(self) -> bool:
-        """Nothing more will come that anybody would read."""
+        """True if nothing more will arrive or be read."""
         return self.code is not None or (self.arrived == self.size == self.read_to)
 
     def accept(self, offset: int, data: bytes | memoryview, *, fin: bool) -> None:
@@ -91,7 +91,7 @@ class ReceiveHalf:
         return data if isinstance(data, bytes) else bytes(data)
 
     def take(self, size: int) -> Chunk:
-        """The same as they lie there: whoever gets them may keep them, and must not change them."""
+        """Like `read`, without a copy: the bytes may be kept, and must not be changed."""
         chunks = self._chunks
         parts: list[Chunk] = []
         while chunks and size:

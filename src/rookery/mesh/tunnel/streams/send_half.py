@@ -204,7 +204,7 @@ class SendHalf:
             self._fin_due = True
 
     def missing(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The parts that nobody acknowledged."""
+        """The parts that are not acknowledged."""
         start = max(start, self.base)
         if self.code is not None or start >= end:
             return []

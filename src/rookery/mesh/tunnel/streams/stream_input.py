@@ -162,7 +162,7 @@ class StreamInput:
             self._control_frames.add(ControlFrameKind.CREDIT)
 
     def _read_opening(self, stream: Stream) -> None:
-        """The first bytes are not for the program; it hears of the stream once they are there."""
+        """Parse the opening; the program learns of the stream once it is complete."""
         receiving = stream.receiving
         stream.opening += receiving.read(max(HEADER_SIZE - len(stream.opening), 0))
         size = HEADER_SIZE

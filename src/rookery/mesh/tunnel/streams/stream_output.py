@@ -110,7 +110,7 @@ class StreamOutput:
 
     @property
     def credit_left(self) -> int:
-        """How much may be sent before somebody has read; of the stream whose turn it is."""
+        """Flow-control credit left, of the tunnel and of the stream whose turn it is."""
         left = self.credit - self._spent
         stream = self._round_robin.first
         if stream is None:
@@ -130,7 +130,7 @@ class StreamOutput:
         return taken
 
     def opened(self, stream: Stream, opening: bytes) -> None:
-        """What is said of it comes first, and always has room."""
+        """Queue the stream's opening, which comes first and always has room."""
         self.unsent += stream.sending.write(opening, len(opening))
         self.changed(stream)
 

@@ -83,7 +83,7 @@ class StreamTable:
         return place in self._seen
 
     def forget(self, stream: Stream) -> bool:
-        """It is over; whether the peer is now to be told that it may open more."""
+        """Remove a stream that is over; True if the peer should now be granted more."""
         del self._live[stream.id]
         if stream.is_ours:
             return False
