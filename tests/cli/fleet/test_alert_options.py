@@ -36,7 +36,7 @@ def test_a_secret_may_be_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alarming", "environment", "said"),
+    ("options", "environment", "said"),
     [
         (AlertOptions(webhooks=("https://a.example/x",)), {}, "needs a secret"),
         (

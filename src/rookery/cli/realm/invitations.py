@@ -126,7 +126,7 @@ def invite(
     authority = RealmAuthority(store, keys)
     if wait_options.wait:
         if keys is None:
-            raise UsageError("--wait needs --id DIR, the keys of our node")
+            raise UsageError("to wait here, give --id DIR, the keys of our node")
         return run_verb(_wait(authority, keys, terms_options, wait_options, qr=qr, output=output))
     with advice("give --link the JSON link that our node printed, or --wait without a node"):
         invited, invitation = terms_options.invite(authority, _inviter(store, link))
