@@ -24,8 +24,12 @@ from build_cores.toolchain import SUFFIX, CannotCompileError, Toolchain, failure
 _KEPT = ROOT / "build" / "cores"
 _MADE_OF = "made_of.json"
 _CACHED_BYTECODE = "__pycache__"
-_UNITS = frozenset(
-    {"mesh.tunnel", "runtime.crow", "runtime.endpoint", "runtime.outbox", "runtime.proxy"}
+_UNITS = (
+    "mesh.tunnel",
+    "runtime.crow",
+    "runtime.endpoint.gates",
+    "runtime.outbox",
+    "runtime.proxy",
 )
 
 
@@ -151,10 +155,11 @@ def _unit(source: Path) -> str:
     `__native_rookery___mesh___routing___forwarding.c` is of `rookery.mesh`, and what mypyc brings
     of none; parts in `_UNITS` are large enough to be compiled beside their package.
     """
-    names = source.stem.removeprefix("__native_").split("___")
-    if len(names) == 1:
+    root, *rooms = source.stem.removeprefix("__native_").split("___")
+    if not rooms:
         return GROUP
-    return ".".join(names[:3] if ".".join(names[1:3]) in _UNITS else names[:2])
+    module = ".".join(rooms)
+    return f"{root}.{next((unit for unit in _UNITS if module.startswith(f'{unit}.')), rooms[0])}"
 
 
 def _shim(work: Path, toolchain: Toolchain, module: Extension) -> Step:

@@ -82,7 +82,7 @@ class InboundPath:
             self.due_at = now + ACK_DELAY_S
 
     def ack(self, now: float, room: int) -> bytes | None:
-        """The acknowledgement to send, newest ranges first as far as they fit; nothing is due then."""
+        """The acknowledgement to send, newest ranges first as far as they fit."""
         if now >= self._forget_at:
             self._forget(now)
         count = min(RANGES_MAX, (room - ACK_HEADER_SIZE) // RANGE_SIZE)
