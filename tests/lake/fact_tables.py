@@ -1,4 +1,4 @@
-"""Facts of a landed history, by DuckDB alone, and insights as tables to compare."""
+"""Facts of a landed dataset, by DuckDB alone, and insights as tables to compare."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -99,7 +99,7 @@ def test_a_column_that_was_added_reads_as_null_in_older_files(lake: Lake) -> Non
 
 
 def test_files_that_compaction_wrote_are_not_new_and_those_before_it_are(lake: Lake) -> None:
-    """P3: who takes in new files takes no row in twice, whenever somebody compacts."""
+    """P3: no row is ingested twice, whenever the table is compacted."""
     first = lake.append(TABLE, rows(1), [], {})
     lake.append(TABLE, rows(2), [], {})
     lake.append(TABLE, rows(3), [], {})
@@ -114,7 +114,7 @@ def test_files_that_compaction_wrote_are_not_new_and_those_before_it_are(lake: L
     assert lake.rows(TABLE, dates={SECOND}, version=first) == 0
 
 
-def test_of_two_who_claim_the_same_at_once_one_is_refused(lake: Lake) -> None:
+def test_one_of_two_conflicting_claims_is_refused(lake: Lake) -> None:
     """P3: both have looked, and both have written their files, before either commits."""
     lake.append(TABLE, rows(0), [], {})
     for turn in range(5):

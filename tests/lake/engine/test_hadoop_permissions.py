@@ -36,7 +36,7 @@ def mode(file: Path) -> int:
 
 
 @pytest.mark.parametrize("octal", ["600", "640", "755", "000", "1777"])
-def test_a_permission_is_set_as_asked(spark: SparkSession, tmp_path: Path, octal: str) -> None:
+def test_a_permission_is_set_as_requested(spark: SparkSession, tmp_path: Path, octal: str) -> None:
     file_system(spark).setPermission(path(spark, tmp_path), permission(spark, octal))
     found = mode(tmp_path)
     tmp_path.chmod(0o700)

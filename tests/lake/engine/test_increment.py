@@ -58,7 +58,7 @@ def test_two_runs_find_what_one_finds(
 
 
 def land(synthetic: SyntheticWorld, lake: Lake, first: datetime, last: datetime) -> None:
-    """What was received between two moments, of a few routers."""
+    """What was received between two moments, of a few devices."""
     for kind in KINDS:
         every = synthetic.rows(kind)
         received_at = every["received_at"]

@@ -104,7 +104,7 @@ def test_a_whole_jdk_is_used_as_it_is(tmp_path: Path) -> None:
     assert java.environment(java.Java(home, 21, ""))["ROOKERY_JAVA_HOME"] == str(home)
 
 
-def test_a_collector_is_chosen_unless_somebody_else_has() -> None:
+def test_a_collector_is_chosen_unless_the_environment_names_one() -> None:
     """A JVM that is told of two does not start."""
     assert java.collector({"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}) == ["-XX:+UseParallelGC"]
     for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):

@@ -147,7 +147,7 @@ def test_old_dates_are_retired_once_all_have_taken_them_in(lake: Lake) -> None:
     assert maintenance.retire(lake, {"landing": 30}, TODAY) == []
 
 
-def test_who_is_made_from_retired_dates_sees_no_change(lake: Lake) -> None:
+def test_tables_made_from_retired_dates_see_no_change(lake: Lake) -> None:
     """Or it would compute them anew, from nothing."""
     append(lake, clean.CALLS, 1)
     append(lake, clean.CALLS, 2, day=TODAY)
@@ -168,7 +168,7 @@ def test_stages_that_are_not_named_keep_all_and_late_data_needs_its_days(lake: L
             maintenance.retire(lake, {stage: 34}, TODAY)
 
 
-def test_claims_outlive_the_log_and_who_is_far_behind_gets_everything(lake: Lake) -> None:
+def test_claims_outlive_the_log_and_a_table_far_behind_gets_everything(lake: Lake) -> None:
     """P3: a log that is cleaned up is no reason to take anything in twice, or not at all."""
     for number in range(3):
         append(

@@ -75,7 +75,7 @@ def test_there_are_never_more_at_once_than_there_should_be() -> None:
     assert most == PARALLEL_STEPS
 
 
-def test_what_nobody_expected_ends_the_run() -> None:
+def test_an_unexpected_error_ends_the_run() -> None:
     def fail() -> StepReport:
         raise ZeroDivisionError("a bug of ours")
 

@@ -9,7 +9,7 @@ from rookery.lake.engine import spark_errors
 CALL = "An error occurred while calling o1.parquet.\n"
 
 
-def test_the_innermost_cause_is_told_in_one_line() -> None:
+def test_the_innermost_cause_is_one_line() -> None:
     said = (
         f"{CALL}: org.apache.spark.SparkException: Job aborted.\n\tat some.Class\n"
         "Caused by: Task failed\n\tat another.Class\n"
@@ -20,7 +20,7 @@ def test_the_innermost_cause_is_told_in_one_line() -> None:
     )
 
 
-def test_an_error_without_a_cause_is_told_by_its_class_and_not_by_the_call() -> None:
+def test_an_error_without_a_cause_is_named_by_its_class_and_not_by_the_call() -> None:
     said = f"{CALL}: java.lang.InternalError: no room\n\tat some.Class"
     assert spark_errors.error_line(Py4JError(said)) == "java.lang.InternalError: no room"
 

@@ -26,7 +26,7 @@ def test_settings_do_not_depend_on_the_machine(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.parquet.outputTimestampType") == "TIMESTAMP_MICROS"
 
 
-def test_nobody_else_can_reach_an_embedded_session(spark: SparkSession) -> None:
+def test_an_embedded_session_listens_to_this_machine_only(spark: SparkSession) -> None:
     """Its JVM listens on loopback alone."""
     if spark.conf.get("spark.master", "") != "local[2]":
         pytest.skip(IS_EMBEDDED_ONLY)

@@ -16,7 +16,7 @@ DAY = NOON.date()
 ONE = noon(3600)
 
 
-def test_hours_of_routers_are_in_thousandths_and_may_be_below_zero(spark: SparkSession) -> None:
+def test_hours_of_devices_are_in_thousandths_and_may_be_negative(spark: SparkSession) -> None:
     def report(seconds: float, load: float | None, temp: float | None) -> dict[str, object]:
         return {"reporter": "r", "at": noon(seconds), "load": load, "temp": temp}
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 HEAD = {"reporter": "02:00:00:00:00:01", "boot": 1, "sequence": 2, "at": NOON}
 
 
-def test_links_of_routers_and_of_nodes_have_one_shape(spark: SparkSession) -> None:
+def test_links_of_devices_and_of_nodes_have_one_shape(spark: SparkSession) -> None:
     measured = [("p", "udp4", 1.2345, 0.25, 8.0), ("q", "tcp4", 0.0005, 1.0, 0.0)]
     reports = frame(spark, clean.DEVICE_REPORTS, [{**HEAD, "links": measured}, HEAD])
     known = {

@@ -136,7 +136,7 @@ def test_samples_that_a_clock_put_among_others_are_passed_over(spark: SparkSessi
     ) == [("eth0", 4, 10, 100, ""), ("eth0", 5, 10, 100, ""), ("eth0", 6, 10, 100, "")]
 
 
-def test_who_is_astray_for_more_than_an_hour_is_no_stray(spark: SparkSession) -> None:
+def test_samples_that_are_off_by_more_than_an_hour_are_no_strays(spark: SparkSession) -> None:
     assert carried(
         spark,
         *(report(0, 2, 200, boot=boot) for boot in (1, 2)),

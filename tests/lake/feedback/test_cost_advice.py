@@ -47,7 +47,7 @@ def advice(spark: SparkSession, rows: list[dict[str, object]]) -> DataFrame:
 
 
 def test_a_nightly_fade_is_seen_coming(spark: SparkSession) -> None:
-    """Two weeks: from two to four every night half is lost; a router's own figures say nothing."""
+    """Two weeks: from two to four every night half is lost; a device's own figures do not count."""
     hours = range(2 * WEEK + 1)
     fading = [sample("ba", hour, 50_000 if hour % DAY in (2, 3) else 0, 10_000) for hour in hours]
     steady = [sample("ac", hour, 20_000, 30_000) for hour in hours]

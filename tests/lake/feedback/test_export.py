@@ -123,7 +123,7 @@ def test_the_surest_fit_where_not_all_do(lake: Lake, identity: Identity, tmp_pat
     assert min(each.confidence for each in servers) == (1100 - forecast.entries) / 2000
 
 
-def test_a_lifetime_is_no_longer_than_asked_for(
+def test_a_lifetime_is_no_longer_than_requested(
     lake: Lake, identity: Identity, tmp_path: Path
 ) -> None:
     fill(lake, [forecast_row("03:00:00:00:00:01", hour, 0.5) for hour in range(48)], [])

@@ -177,7 +177,7 @@ def test_what_is_unlike_the_days_before_is_found_with_what_was_expected(
     assertDataFrameEqual(unusual, spark.createDataFrame(known, unusual.schema), rtol=0, atol=0)
 
 
-def test_a_router_is_hot_or_busy_by_its_own_habit(spark: SparkSession) -> None:
+def test_a_device_is_hot_or_busy_compared_with_its_own_past(spark: SparkSession) -> None:
     """Twelve degrees, or three processes that want to run, above what is usual at this hour."""
     days = range(6)
     devices = [
@@ -221,7 +221,7 @@ def test_figures_that_only_a_lie_can_make_are_unknown_and_stop_nothing(
 
 
 def test_what_a_history_planted_is_found_and_nothing_else(spark: SparkSession) -> None:
-    """P4: routers that are too hot or too busy, in a fleet with every other fault."""
+    """P4: devices that are too hot or too busy, in a fleet with every other fault."""
     planted = SyntheticDataset(days=8, nodes=0, interval_s=300)
     landed = [rows for table, rows in planted.chunks() if table is landing.DEVICE_REPORTS]
     connection = database.opened({landing.DEVICE_REPORTS.path: pa.concat_tables(landed)})

@@ -1,4 +1,4 @@
-"""When routers were there, of the time that they should have been (P4)."""
+"""Availability of devices, of the time that they are expected (P4)."""
 
 import random
 from collections.abc import Sequence
@@ -116,7 +116,7 @@ def test_an_outage_ends_with_midnight_or_with_what_is_known(
 
 
 def test_a_start_takes_65_seconds_and_not_a_microsecond_more(spark: SparkSession) -> None:
-    """What may lie between two reports is no outage, but the router was not there."""
+    """What may lie between two reports is no outage, but the device was absent."""
     edge, beyond = timedelta(seconds=65), timedelta(seconds=65, microseconds=1)
     intervals = given(
         spark,
@@ -138,7 +138,7 @@ def test_a_start_takes_65_seconds_and_not_a_microsecond_more(spark: SparkSession
     assert days["quick"].present_us == 18 * HOUR_US - 65_000_000
 
 
-def test_who_was_away_for_a_week_has_rebooted_and_for_longer_is_new(spark: SparkSession) -> None:
+def test_a_boot_after_a_week_is_a_reboot_and_after_longer_a_new_device(spark: SparkSession) -> None:
     intervals = made(
         UPTIME_INTERVALS,
         [

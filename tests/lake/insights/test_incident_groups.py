@@ -103,7 +103,7 @@ def test_more_than_five_minutes_apart_is_another_incident() -> None:
 
 @pytest.mark.parametrize("seed", range(50))
 def test_groups_are_those_that_pairs_make(seed: int) -> None:
-    """P4: whoever is compared with whomever, in whatever order."""
+    """P4: the result does not depend on the order of members."""
     chance = random.Random(seed)
     members = []
     for number in range(chance.randint(1, 40)):

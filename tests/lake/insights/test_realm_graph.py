@@ -10,7 +10,7 @@ from rookery.lake.insights.realm_graph import CriticalElement, RealmGraph
 from tests.lake.oracle import topology_health as oracle
 
 
-def test_who_is_in_the_middle_cuts_off_the_smaller_side() -> None:
+def test_a_node_in_the_middle_cuts_off_the_smaller_side() -> None:
     """a-b, b-c, c-d, d-e, e-c: c, d and e are a ring, b is the way to a."""
     edges = [("b", "a"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "c")]
     graph = RealmGraph("abcde", edges)

@@ -65,7 +65,7 @@ def test_it_goes_on_where_it_ended(lake: Lake, spool: Path) -> None:
     assert sequences(lake) == [1, 2, 3]
 
 
-def test_batches_are_bounded_and_each_is_told_of(lake: Lake, spool: Path) -> None:
+def test_batches_are_bounded_and_each_is_reported(lake: Lake, spool: Path) -> None:
     spools.write_segment(spool, START, [*calls(1, 2, 3), spools.linked(1), *calls(4)])
     told: list[LandingTotals] = []
     lander = Lander(lake, spool, "hub", rows_max=2, progress=told.append)
@@ -138,7 +138,7 @@ def test_a_spool_that_was_set_back_is_not_taken_for_the_one_it_was(
     assert Lander(lake, tmp_path / "copy", "hub again").run().rows == 1
 
 
-def test_the_rest_of_a_damaged_segment_is_skipped_and_told_of(lake: Lake, spool: Path) -> None:
+def test_the_rest_of_a_damaged_segment_is_skipped_and_counted(lake: Lake, spool: Path) -> None:
     second = spools.write_segment(spool, START, calls(1, 2, 3))
     end = spools.write_segment(spool, second, calls(4))
     path = segments(spool)[0].path
@@ -226,7 +226,7 @@ class ContestedLake(Lake):
         raise ConflictError("too late")
 
 
-def test_who_never_gets_a_turn_gives_up(lake: Lake, spool: Path) -> None:
+def test_a_lander_that_always_conflicts_gives_up(lake: Lake, spool: Path) -> None:
     spools.write_segment(spool, START, calls(1))
     with pytest.raises(LocalError, match="too many others"):
         Lander(ContestedLake(lake.url), spool, "hub").run()

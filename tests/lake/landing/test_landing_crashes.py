@@ -1,4 +1,4 @@
-"""P3: kill -9 of who writes spools and of who lands them, at random moments, again and again."""
+"""P3: kill -9 of the writers of spools and of their lander, at random moments."""
 
 import os
 import subprocess

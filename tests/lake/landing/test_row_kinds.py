@@ -52,7 +52,7 @@ def test_every_kind_and_every_field_has_its_place() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(TABLES))
-def test_the_head_says_who_when_and_from_where(kind: int) -> None:
+def test_the_head_has_sender_time_and_place(kind: int) -> None:
     row = one(kind)
     assert (row["spool"], row["position"]) == ("hub", 100)
     assert row["reporter"] == "02:fc:00:00:00:01"
@@ -118,13 +118,13 @@ def test_an_enrolment_has_its_first_time_and_no_key() -> None:
         assert land(observations.ENROLLED, wrong)["first_seen"].to_pylist() == [said]
 
 
-def test_a_time_that_nobody_could_read_is_the_last_one_they_can() -> None:
+def test_a_time_after_year_9999_becomes_the_last_valid_one() -> None:
     row = one(observations.REQUEST)
     assert row["submitted_at"] == SENT - timedelta(milliseconds=10)
     assert row["ended_at"] == datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 
 
-def test_a_reporter_that_says_no_lineage_has_none() -> None:
+def test_a_report_without_boot_and_sequence_has_nulls() -> None:
     said = msgspec.structs.replace(spools.STRUCTS[observations.LINK], b=0, n=0)
     row = land(observations.LINK, said).to_pylist()[0]
     assert (row["boot"], row["sequence"]) == (None, None)

@@ -1,4 +1,4 @@
-"""When routers were there, by DuckDB: how many of their starts are heard of at each moment."""
+"""Availability of devices, by DuckDB: how many of their boots report at each moment."""
 
 PIECES = """
     WITH pieces AS (

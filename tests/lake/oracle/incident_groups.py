@@ -1,4 +1,4 @@
-"""What failed together, by comparing everybody with everybody."""
+"""What failed together, by comparing all members with each other."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -46,7 +46,7 @@ def test_only_tables_that_are_named_are_opened() -> None:
     assert named_tables("select 1") == []
 
 
-def test_a_table_that_nobody_wrote_yet_is_empty(lake: Lake) -> None:
+def test_a_table_that_does_not_exist_yet_is_empty(lake: Lake) -> None:
     for table in TABLES:
         answer = LakeQuery(lake).answer(f"SELECT * FROM {table.stage}.{table.name}")
         assert answer.rows.num_rows == 0

@@ -1,4 +1,4 @@
-"""P2, P4: the generated history holds exactly the faults that its truth tell of."""
+"""P2, P4: a synthetic dataset has exactly the faults that its ground truth lists."""
 
 from collections import Counter, defaultdict
 from datetime import timedelta
@@ -61,7 +61,7 @@ def test_chunks_are_cuts_of_the_same_rows() -> None:
     assert made(100).sort_by("received_at") == made(1_000_000).sort_by("received_at")
 
 
-def test_a_chunk_has_about_the_rows_that_are_asked_for_and_one_date() -> None:
+def test_a_chunk_has_about_the_requested_rows_and_one_date() -> None:
     dataset = SyntheticDataset(days=2, devices=48, nodes=0, interval_s=60, chunk_rows=10_000)
     sizes = [rows.num_rows for table, rows in dataset.chunks() if table.name == "device_reports"]
     assert len(sizes) >= 12
@@ -105,7 +105,7 @@ def test_a_repeat_says_the_same_and_is_the_only_reason_to_come_twice(
     assert one == other
 
 
-def test_other_kinds_come_again_as_often_as_the_truths_say(synthetic: SyntheticWorld) -> None:
+def test_other_kinds_repeat_as_often_as_the_ground_truth_says(synthetic: SyntheticWorld) -> None:
     for name, repeated in synthetic.truth.repeated_rows().items():
         rows = synthetic.rows(name)
         distinct = (
@@ -153,10 +153,10 @@ def test_a_device_has_as_many_boots_as_it_was_started(synthetic: SyntheticWorld)
     for reporter, found in boots.items():
         known = planted[reporter] | clones.get(reporter, set())
         assert known <= found
-        assert len(found - known) == 1, "what it was in when the history began"
+        assert len(found - known) == 1, "the boot that the dataset began with"
 
 
-def test_nothing_is_heard_of_a_device_while_it_is_out(synthetic: SyntheticWorld) -> None:
+def test_a_device_sends_no_report_during_an_outage(synthetic: SyntheticWorld) -> None:
     rows = synthetic.rows("device_reports")
     assert {each.kind for each in synthetic.truth.outages()} == {"power", "dead", "site"}
     for outage in synthetic.truth.outages():
@@ -185,7 +185,7 @@ def test_late_reports_come_hours_or_days_after_they_were_made(synthetic: Synthet
         lags_s += [
             (row["received_at"] - row["at"]).total_seconds()
             for row in mine.filter(is_late).select(["received_at", "at"]).to_pylist()
-            if row["at"] < end - 24 * HOUR  # for the last ones the history ends too soon
+            if row["at"] < end - 24 * HOUR  # for the last ones the dataset ends too soon
         ]
     assert len(lags_s) > 200
     assert min(lags_s) > HOUR.total_seconds()
@@ -203,7 +203,7 @@ def test_some_reports_are_overtaken_by_later_ones(synthetic: SyntheticWorld) -> 
     assert overtaken > rows.num_rows * 0.005
 
 
-def test_clocks_are_wrong_when_the_truths_say_so_and_never_else(synthetic: SyntheticWorld) -> None:
+def test_clocks_are_wrong_only_when_the_ground_truth_says_so(synthetic: SyntheticWorld) -> None:
     rows = synthetic.rows("device_reports")
     ahead = pc.greater(pc.subtract(rows["at"], rows["received_at"]), timedelta(minutes=5))
     behind = pc.greater(pc.subtract(rows["received_at"], rows["at"]), timedelta(days=30))
@@ -227,7 +227,7 @@ def test_poisoned_reports_say_what_cannot_be(synthetic: SyntheticWorld) -> None:
     assert len(set(poisoned.values())) == 5
 
 
-def test_a_clone_speaks_in_between_with_a_lineage_of_its_own(synthetic: SyntheticWorld) -> None:
+def test_a_clone_reports_in_between_with_a_boot_of_its_own(synthetic: SyntheticWorld) -> None:
     (clone,) = synthetic.truth.clones()
     rows = synthetic.rows("device_reports")
     mine = rows.filter(pc.equal(rows["reporter"], clone.device))
@@ -238,7 +238,7 @@ def test_a_clone_speaks_in_between_with_a_lineage_of_its_own(synthetic: Syntheti
     assert told == [clone.device] * 6
 
 
-def test_the_mesh_has_the_articulation_points_and_bridges_that_the_truths_name() -> None:
+def test_the_mesh_has_the_articulation_points_and_bridges_of_the_ground_truth() -> None:
     dataset = SyntheticDataset(days=1, devices=24, nodes=36, realms=3, interval_s=300)
     truth = GroundTruth(dataset)
     for number, realm in enumerate(dataset.mesh.realms):

@@ -1,4 +1,4 @@
-"""A history of given members: the past of a world that lives."""
+"""Synthetic data of a given roster: the past of a running demo."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ from rookery.wire.fleet.mac import mac_text
 
 
 def living() -> Roster:
-    """Three gateways that are there, and a router behind one of them."""
+    """Three devices with mesh nodes, and one without."""
     hashnames = [synthetic_hashname(9, "gateway", number) for number in range(4)]
     return Roster(
         devices=tuple(

@@ -1,4 +1,4 @@
-"""P2, P3: a history that went through spools and the lander is the history that was generated."""
+"""P2, P3: a dataset that went through spools and the lander equals the generated one."""
 
 from pathlib import Path
 

@@ -312,10 +312,11 @@ ANOMALIES = _dated(
         "facts/server_hours",
         "facts/device_hours",
     ),
-    "an entity that is far from its usual values: hours that differ from the median of the same hour"
-    " of the 14 days before by 6 times the median of their distances from it (or a tenth of it, but"
-    " of temperatures, or 1 kB/s, 5000 ppm of loss, 1 ms, 2 % of a server's seats, half a process,"
-    " 2 °C) or more; silences by outages likewise. Only traffic can be too little. Cut at midnight",
+    "an entity that is far from its usual values: hours that differ from the median of the same"
+    " hour of the 14 days before by 6 times the median of their distances from it (or a tenth of"
+    " it, but of temperatures, or 1 kB/s, 5000 ppm of loss, 1 ms, 2 % of a server's seats, half a"
+    " process, 2 °C) or more; silences by outages likewise. Only traffic can be too little. Cut at"
+    " midnight",
     Display(
         "Anomalies",
         "from_at DESC, kind, entity",
