@@ -248,7 +248,7 @@ class Hub:
         if entry is None:
             raise UnknownDeviceError(f"no device {mac_text(mac)} has ever reported")
         if self.is_silent(entry):
-            text = f"the router {mac_text(mac)} has not reported for too long"
+            text = f"the device {mac_text(mac)} has not reported for too long"
             raise SilentDeviceError(text, entry.last_seen)
         new = Wish(
             _wish_id(),

@@ -98,7 +98,7 @@ class HubMetrics(Collector):
         for name, text, label, counts in (
             ("report_datagrams", "Reports and hellos, as the desk judged them.", "fate", fates),
             ("undecided_reports", "Reports left to come again.", "reason", self._flow.tally),
-            ("door_connections", "Routers' connections by fate.", "fate", self._listener.tally),
+            ("door_connections", "Devices' connections by fate.", "fate", self._listener.tally),
             ("wish_steps", "Steps of wishes made here.", "step", self._matchmaker.tally),
             ("leases", "Answers to servers about leases.", "what", self._leases.tally),
         ):
@@ -118,7 +118,7 @@ class HubMetrics(Collector):
         yield "forecast_refused_files", "Not signed by a forecaster.", self._forecasts.refused
 
     def _gauges(self) -> Iterator[tuple[str, str, float]]:
-        yield "door_open_connections", "Of routers.", self._listener.connections
+        yield "door_open_connections", "Of devices.", self._listener.connections
         yield "meetings", "Wishes being seen to here.", self._matchmaker.rendezvous_count
         yield "leased_seats", "Of servers that ask here.", self._leases.held
         yield "unsaved_entries", "Changed since they were saved.", len(self._flow.dirty)

@@ -185,16 +185,16 @@ class Server:
         seats = self._sessions.seats
         return {
             "seats_max": ("Seats there are.", seats.seats_max),
-            "seats_used": ("Seats with a router.", seats.used),
-            "seats_reserved": ("Seats whose router is on its way.", seats.reserved),
-            "open_calls": ("Calls that routers have not answered.", self._sessions.open_calls),
-            "connections": ("Of hub, routers and clients.", self._admission.count),
+            "seats_used": ("Seats with a device.", seats.used),
+            "seats_reserved": ("Seats whose device is on its way.", seats.reserved),
+            "open_calls": ("Calls that devices have not answered.", self._sessions.open_calls),
+            "connections": ("Of hub, devices and clients.", self._admission.count),
             "waiting_audits": (
                 "Audits that are not with the hub.",
                 0 if self._reports is None else self._reports.waiting,
             ),
             "leases_renewed": ("1 while a hub renews leases of seats.", self._leases.is_renewed),
-            "ready": ("1 when routers can be sent here.", not self.problems),
+            "ready": ("1 when devices can be sent here.", not self.problems),
         }
 
     def counters(self) -> Mapping[str, tuple[str, str, Mapping[str, int]]]:

@@ -103,7 +103,7 @@ def test_a_session_shows_its_steps_and_takes_a_call_a_line(fleet: Fleet) -> None
     assert "net.ping" in outcome.out
     assert '"127.0.0.1"' in outcome.out
     assert "PARAMS is a JSON object" in outcome.err
-    assert outcome.err.index("calls the router") < outcome.err.index("waits at server")
+    assert outcome.err.index("calls the device") < outcome.err.index("waits at server")
 
 
 def test_steps_and_results_for_programs(fleet: Fleet) -> None:

@@ -162,7 +162,7 @@ class Seats:
         """Admit the device with this proved hashname, or raise AuthenticationError."""
         seat = self._seats.get(request.seat)
         if seat is None or seat.is_late(now) or seat.device != device:
-            raise AuthenticationError("no seat is kept for this router here")
+            raise AuthenticationError("no seat is kept for this device here")
         if not seat.device_ticket.redeem(request.ticket):
             raise AuthenticationError("not the ticket of this seat, or shown before")
         seat.has_device = True
@@ -174,7 +174,7 @@ class Seats:
         """Admit the client, or raise AuthenticationError; its older connection is to be closed."""
         seat = self._seats.get(request.seat)
         if seat is None or seat.is_late(now) or not seat.has_device:
-            raise AuthenticationError("no router waits at this seat")
+            raise AuthenticationError("no device waits at this seat")
         if not seat.client_ticket.redeem(request.ticket):
             raise AuthenticationError("not the ticket of this seat, or shown before")
         seat.has_client = True

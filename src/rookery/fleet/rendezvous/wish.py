@@ -43,7 +43,7 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class WishStep(msgspec.Struct, frozen=True):
-    """One observable thing on the way; `text` is for people and says what comes next."""
+    """One observable step; `text` is for people and says what comes next."""
 
     wish: int
     name: WishStepName
@@ -55,24 +55,24 @@ class WishStep(msgspec.Struct, frozen=True):
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing follows."""
+        """True for the last step of a wish."""
         return self.name in LAST_STEPS
 
 
-WISHED = "The hub calls the router as soon as it reports, which takes 20 seconds at most."
-CALLED = "The router has been called and is about to connect to the hub."
-DEVICE_HERE = "The router is here, and a server is being chosen for you both."
-CALLED_BACK = "The connection to the router was lost, so it is being called again."
+WISHED = "The hub calls the device as soon as it reports, which takes 20 seconds at most."
+CALLED = "The device has been called and is about to connect to the hub."
+DEVICE_HERE = "The device is here, and a server is being chosen for you both."
+CALLED_BACK = "The connection to the device was lost, so it is being called again."
 CANCELLED = "The wish was taken back."
 
-NO_REPORT = "The router has not reported; check its power and its network, then try again."
+NO_REPORT = "The device has not reported; check its power and its network, then try again."
 NO_CONNECTION = (
-    "The router was called but did not connect; check that its network lets it reach the hub by"
+    "The device was called but did not connect; check that its network lets it reach the hub by"
     " TCP, then try again."
 )
 HUB_SILENT = "The hub that was looking after this wish has gone silent; try again."
 NO_SERVER = "No server has a free seat; try again in a minute, or ask the operator for another one."
-NO_WISH = "nobody waits for this router any more"
+NO_WISH = "no client waits for this device any more"
 
 
 def reserving(server: str) -> str:
@@ -84,24 +84,24 @@ def reserving_instead(server: str, failed: str) -> str:
 
 
 def directed(server: str) -> str:
-    return f"Server {_short(server)} keeps a seat, and the router is on its way there."
+    return f"Server {_short(server)} keeps a seat, and the device is on its way there."
 
 
 def called_back(server: str) -> str:
-    return f"The meeting at server {_short(server)} failed, so the router is being called again."
+    return f"The session at server {_short(server)} failed, so the device is being called again."
 
 
 def arrived(server: str) -> str:
-    return f"The router has arrived at server {_short(server)}."
+    return f"The device has arrived at server {_short(server)}."
 
 
 def done(server: str, seconds: int) -> str:
-    return f"Your router waits at server {_short(server)}: connect within {seconds} seconds."
+    return f"Your device waits at server {_short(server)}: connect within {seconds} seconds."
 
 
 def out_of_servers(attempts: int) -> str:
     tries = "one try" if attempts == 1 else f"{attempts} tries"
-    return f"The router did not get to a server in {tries}; try again in a minute."
+    return f"The device did not get to a server in {tries}; try again in a minute."
 
 
 def _short(hashname: str) -> str:

@@ -70,7 +70,7 @@ class EntryRemoval:
                     await self._hot.remove(entry)
             if any(entry is not None and entry.last_seen >= before for entry in held):
                 return  # they report again, and the database does not know it yet
-            _log.info("forgot %d routers without an owner that were silent", len(senders))
+            _log.info("forgot %d devices without an owner that were silent", len(senders))
             await asyncio.sleep(_PAUSE_S)
 
     async def _forget(self) -> None:

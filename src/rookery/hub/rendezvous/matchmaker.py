@@ -107,7 +107,7 @@ class Matchmaker:
             address = f"{line.address[0]}:{line.address[1]}"
             detail = f"{line.peer} asked for a wish for another's router"
             self._note(SecurityEvent("foreign key", wish.mac, address, detail))
-            return FaultMessage(FaultCode.DENIED, "this wish is for another router")
+            return FaultMessage(FaultCode.DENIED, "this wish is for another device")
         rendezvous = self._rendezvous.get(wish.id) or self._take_over(wish, entry)
         if rendezvous is None or not await rendezvous.lease():
             return FaultMessage(FaultCode.BUSY, "another hub sees to it")
@@ -190,5 +190,5 @@ async def _ask(line: SealedConnection) -> messages.AskMessage | None:
         return None
     message = messages.decode(tlv)
     if not isinstance(message, messages.AskMessage):
-        raise DecodeError(f"a router does not say {type(message).__name__} to a hub")
+        raise DecodeError(f"a device does not say {type(message).__name__} to a hub")
     return message

@@ -76,7 +76,7 @@ class Entries:
         return await self._database.read(work)
 
     async def unclaimed(self, before: float, *, limit: int = CHUNK) -> list[bytes]:
-        """Routers that nobody owns and that have not reported since then, the longest first."""
+        """Devices without an owner and without a report since then, the longest silent first."""
         query = (
             select(fleet_entry.c.sender)
             .outerjoin(device, device.c.mac == fleet_entry.c.sender)
