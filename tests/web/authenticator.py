@@ -153,13 +153,13 @@ class SoftPasskey:
         return hashed + struct.pack(">BI", self.flags | more_flags, count)
 
     def _client_data(self, kind: str, options: Json) -> bytes:
-        told = {
+        client_data = {
             "type": kind,
             "challenge": options["challenge"],
             "origin": self.origin,
             "crossOrigin": self.cross_origin,
         }
-        return json.dumps(told | self.extra, separators=(",", ":")).encode()
+        return json.dumps(client_data | self.extra, separators=(",", ":")).encode()
 
     def _credential(self, response: Json) -> Json:
         name = base64url(self.credential)

@@ -97,7 +97,7 @@ class FactorWorld:
         self, login: str, code: str = "", password: str = PASSWORD, address: str = "192.0.2.1"
     ) -> httpx.Response:
         """From a browser that is not signed in."""
-        async with self.world.visitor(address) as client:
+        async with self.world.anonymous(address) as client:
             body = {"login": login, "password": password, "code": code}
             return await client.post(f"{API}/session", json=body)
 

@@ -35,8 +35,8 @@ def append(lake: Lake, table: Table, rows: Rows, claims: Sequence[CommitClaim] =
     """What is not said of a column is null."""
     lineage = {"run": RUN, "inputs": "facts/x@1", "code": "0.1.0"}
     known = {column.name for column in table.columns}
-    given = [{"lineage": lineage, "date": DAY.date()} | dict(row) for row in rows]
-    full = [{name: row.get(name) for name in table.arrow.names} for row in given]
+    complete = [{"lineage": lineage, "date": DAY.date()} | dict(row) for row in rows]
+    full = [{name: row.get(name) for name in table.arrow.names} for row in complete]
     assert all(set(row) <= known for row in rows)
     metadata = {"run": RUN, "code": "0.1.0"}
     lake.append(table, pa.Table.from_pylist(full, table.arrow), claims, metadata)

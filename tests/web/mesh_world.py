@@ -41,9 +41,9 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def eventually(asked: Callable[[], Awaitable[bool]]) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not await asked():  # noqa: ASYNC110 (what others answer)
+        while not await condition():  # noqa: ASYNC110 (what others answer)
             await asyncio.sleep(0.1)
 
 

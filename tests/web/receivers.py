@@ -38,8 +38,8 @@ class HttpReceiver:
                 await reader.read()
             status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
             location = b"Location: /elsewhere\r\n"
-            said = b"HTTP/1.1 %d Said\r\n%sContent-Length: 0\r\n\r\n" % (status, location)
-            writer.write(self.answer or said)
+            status_line = b"HTTP/1.1 %d Said\r\n%sContent-Length: 0\r\n\r\n" % (status, location)
+            writer.write(self.answer or status_line)
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass

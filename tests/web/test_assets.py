@@ -24,13 +24,13 @@ class Vendored(msgspec.Struct, forbid_unknown_fields=True):
 
 def test_what_is_vendored_is_what_the_manifest_says() -> None:
     manifest = msgspec.json.decode((VENDOR / "manifest.json").read_bytes(), type=list[Vendored])
-    told = {name: digest for package in manifest for name, digest in package.files.items()}
+    reference = {name: digest for package in manifest for name, digest in package.files.items()}
     held = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in VENDOR.iterdir()
         if path.name != "manifest.json"
     }
-    assert held == told
+    assert held == reference
     for package in manifest:
         assert any(name.endswith(".LICENSE") for name in package.files), package.name
 
@@ -46,8 +46,8 @@ def test_files_name_each_other_by_the_same_hash() -> None:
     for name in ("rookery.css", "shell.js", "chart.js"):
         found = assets().find(name)
         assert found is not None
-        for told in re.findall(rb'"/static/([^"]+)"', found.plain):
-            assert told.endswith(assets().version.encode()), (name, told)
+        for reference in re.findall(rb'"/static/([^"]+)"', found.plain):
+            assert reference.endswith(assets().version.encode()), (name, reference)
 
 
 def test_whatever_changes_changes_the_hash(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_whatever_changes_changes_the_hash(tmp_path: Path) -> None:
     assert Assets(tmp_path).version != before
 
 
-async def test_a_file_is_kept_under_its_hash_and_asked_for_anew_without(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+async def test_a_file_is_cached_by_its_hash_and_revalidated_without(hubworld: World) -> None:
+    async with hubworld.anonymous() as client:
         named = await client.get(assets().url("rookery.css"))
         assert "immutable" in named.headers["cache-control"]
         plain = await client.get("/static/rookery.css", headers={"accept-encoding": "identity"})
@@ -71,7 +71,7 @@ async def test_a_file_is_kept_under_its_hash_and_asked_for_anew_without(hubworld
 
 
 async def test_a_file_comes_compressed_to_those_who_take_it(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         url = assets().url("vendor/cytoscape.js")
         request = client.build_request("GET", url, headers={"accept-encoding": "gzip"})
         answer = await client.send(request, stream=True)
@@ -82,6 +82,6 @@ async def test_a_file_comes_compressed_to_those_who_take_it(hubworld: World) -> 
 
 
 async def test_nothing_but_static_files_is_served(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         for path in ("../app.py", "%2e%2e/app.py", "nothing.js", "vendor", "/etc/passwd"):
             assert (await client.get(f"/static/{path}")).status_code == 404

@@ -173,13 +173,13 @@ def code_of(mac: bytes = MAC) -> str:
     return claim_code(derive(MASTER, mac, base32.decode(HASHNAME), 7))
 
 
-_asked: ContextVar[WebSite] = ContextVar("asked")
+_site: ContextVar[WebSite] = ContextVar("site")
 
 
 @cache
 def _usual_routes() -> Litestar:
     """Of all worlds with the usual settings: to make them takes longer than most tests."""
-    return routes(SETTINGS, _asked.get)
+    return routes(SETTINGS, _site.get)
 
 
 class World:
@@ -194,7 +194,7 @@ class World:
             offer_topics(site)
             self.app = _usual_routes()
 
-    def visitor(self, address: str = "192.0.2.1", **headers: str) -> httpx.AsyncClient:
+    def anonymous(self, address: str = "192.0.2.1", **headers: str) -> httpx.AsyncClient:
         """Somebody who is not signed in."""
         # Two descriptions of ASGI that differ in how exactly they say it.
         transport = httpx.ASGITransport(self._ask, client=(address, 1234))  # type: ignore[arg-type]
@@ -203,7 +203,7 @@ class World:
         )
 
     async def _ask(self, scope: Scope, receive: Receive, send: Send) -> None:
-        _asked.set(self.site)
+        _site.set(self.site)
         await self.app(scope, receive, send)
 
     async def account(self, login: str, role: Role | CallerRole = "user") -> Account:
@@ -213,7 +213,7 @@ class World:
     async def signed_in(self, login: str, role: CallerRole = "user") -> httpx.AsyncClient:
         """A new account of that role with a session."""
         await self.account(login, role)
-        client = self.visitor()
+        client = self.anonymous()
         body = {"login": login, "password": PASSWORD}
         answer = await client.post("/api/v1/session", json=body)
         assert answer.status_code == 201, answer.text

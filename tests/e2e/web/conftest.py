@@ -159,16 +159,16 @@ def watch(page: Page, url: str, complaints: list[str]) -> None:
     """Note what a page complains about, and each request that leaves the host."""
     host = urlsplit(url).netloc
 
-    def asked(address: str) -> None:
+    def on_request(address: str) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("data", "blob") and parts.netloc != host:
             complaints.append(f"a request to {address}")
 
-    def said(message: ConsoleMessage) -> None:
+    def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
             complaints.append(f"{message.text} {message.location['url']}")
 
-    page.on("console", said)
+    page.on("console", on_console)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: asked(request.url))
-    page.on("websocket", lambda socket: asked(socket.url))
+    page.on("request", lambda request: on_request(request.url))
+    page.on("websocket", lambda socket: on_request(socket.url))

@@ -28,11 +28,11 @@ class Receiver(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.told: list[tuple[str, str, str]] = []  # event, title, delivery
+        self.received: list[tuple[str, str, str]] = []  # event, title, delivery
 
     @property
     def events(self) -> list[str]:
-        return [event for event, _, _ in self.told]
+        return [event for event, _, _ in self.received]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -46,8 +46,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(ours, mac):
             self.send_error(403)
             return
-        told = json.loads(body)
-        self.server.told.append((told["event"], told["alert"]["title"], told["delivery"]))
+        notice = json.loads(body)
+        self.server.received.append((notice["event"], notice["alert"]["title"], notice["delivery"]))
         self.send_response(204)
         self.end_headers()
 
@@ -117,7 +117,7 @@ def signed_in(browser: Browser, world: World) -> Iterator[Page]:
     assert complaints == []
 
 
-def test_from_a_silent_agent_to_a_told_and_ended_incident(fleet: Fleet) -> None:
+def test_from_a_silent_agent_to_a_notified_and_ended_incident(fleet: Fleet) -> None:
     page = fleet.page
     page.goto("/fleet/incidents")
     expect(page.get_by_text("Nothing is the matter.")).to_be_visible()
@@ -141,7 +141,7 @@ def test_from_a_silent_agent_to_a_told_and_ended_incident(fleet: Fleet) -> None:
         expect(page.get_by_text("Told outside")).to_be_visible()
     expect(page.locator(".story li[data-what=resolved]")).to_be_visible(timeout=SLOWLY_MS)
     eventually(lambda: fleet.receiver.events == ["raised", "resolved"])
-    assert len({delivery for _, _, delivery in fleet.receiver.told}) == 2
+    assert len({delivery for _, _, delivery in fleet.receiver.received}) == 2
     page.goto("/fleet/incidents")
     expect(page.locator("table.over").get_by_text(f"{NAME} is silent")).to_be_visible()
 

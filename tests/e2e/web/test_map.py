@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
-from tests.e2e.web.mesh_beside import LINKS, MeshBeside, mesh_beside
+from tests.e2e.web.hub_mesh import LINKS, HubMesh, hub_mesh
 from tests.e2e.web.mesh_past import NORMAL_MS, SLOW_MS, Past, written
 from tests.patience import PATIENCE_S
 from tests.web.world import SETTINGS
@@ -55,14 +55,14 @@ MANY = """async (count) => {
 class Scene(NamedTuple):
     """A mesh with a past."""
 
-    mesh: MeshBeside
+    mesh: HubMesh
     past: Past
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("map")
-    with mesh_beside(folder) as mesh:
+    with hub_mesh(folder) as mesh:
         pairs = [(mesh.hashname(a), mesh.hashname(b)) for a, near in LINKS.items() for b in near]
         bad = mesh.hashname("berlin-gw1"), mesh.hashname("oslo-gw1")
         yield Scene(mesh, written(folder / "lake", pairs, bad))

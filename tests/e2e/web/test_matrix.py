@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
-from tests.e2e.web.mesh_beside import LINKS, mesh_beside
+from tests.e2e.web.hub_mesh import LINKS, hub_mesh
 from tests.web.world import SETTINGS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -35,7 +35,7 @@ MANY = """async (count) => {
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedWorld]:
-    with mesh_beside(tmp_path_factory.mktemp("matrix")) as mesh:
+    with hub_mesh(tmp_path_factory.mktemp("matrix")) as mesh:
         settings = msgspec.structs.replace(SETTINGS, node=mesh.control)
         made = ServedWorld(tmp_path_factory.mktemp("hub"), settings)
         made.account("olga", "operator")
@@ -65,17 +65,17 @@ def test_every_two_members_have_a_figure_with_its_age_by_site(olga: Page) -> Non
     figure = olga.locator("tbody tr").nth(0).locator("a").nth(0)
     expect(figure).to_have_text(re.compile(r"^\d[\d.]*\d+ s$"))  # the figure, and its seconds
     figure.hover()
-    said = re.compile(r"^berlin-gw1 → berlin-gw2: direct link · .* ms · loss .* % · age \d+ s$")
-    expect(olga.locator("[data-matrix=way]")).to_have_text(said)
-    expect(figure).to_have_attribute("title", said)
+    label = re.compile(r"^berlin-gw1 → berlin-gw2: direct link · .* ms · loss .* % · age \d+ s$")
+    expect(olga.locator("[data-matrix=way]")).to_have_text(label)
+    expect(figure).to_have_attribute("title", label)
 
 
 def test_arrows_go_from_figure_to_figure_and_enter_to_the_map(olga: Page) -> None:
     olga.locator("td a[tabindex='0']").focus()
     for key in ("End", "ArrowDown", "ArrowDown", "ArrowDown"):
         olga.keyboard.press(key)
-    way = olga.locator("[data-matrix=way]")
-    expect(way).to_contain_text("lisbon-n2 → laptop: over lisbon-gw1 → ")
+    route = olga.locator("[data-matrix=way]")
+    expect(route).to_contain_text("lisbon-n2 → laptop: over lisbon-gw1 → ")
     expect(olga.locator("th.is-pointed")).to_have_text(["laptop", "lisbon-n2"])
     olga.keyboard.press("Enter")
     olga.wait_for_url("**/fleet/map?from=lisbon-n2&to=laptop")

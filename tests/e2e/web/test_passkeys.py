@@ -37,8 +37,8 @@ class Authenticator(NamedTuple):
 
     def stop_verifying(self) -> None:
         """From now on it cannot say that its user is who set it up."""
-        told = {"authenticatorId": self.id, "isUserVerified": False}
-        self.session.send("WebAuthn.setUserVerified", told)
+        parameters = {"authenticatorId": self.id, "isUserVerified": False}
+        self.session.send("WebAuthn.setUserVerified", parameters)
 
 
 def authenticator(page: Page) -> Authenticator:

@@ -131,8 +131,10 @@ def test_a_thousand_devices_report_and_everything_stays_quick(
     ) as crowd:
         crowd.line(PATIENCE_S)
         eventually(lambda: len(macs(ann)) >= MANY, 120)
-        with ThreadPoolExecutor(1) as beside:  # Playwright has a loop in this thread already
-            beside.submit(asyncio.run, claim(hub.folder / "hub.sqlite", macs(ann)[:MANY])).result()
+        with ThreadPoolExecutor(1) as executor:  # Playwright has a loop in this thread already
+            executor.submit(
+                asyncio.run, claim(hub.folder / "hub.sqlite", macs(ann)[:MANY])
+            ).result()
         assert failing_pages(ann) == []
         process = psutil.Process(hub.running.pid)
         worked = {path: worked_ms(ann, path, process) for path in CALLS}

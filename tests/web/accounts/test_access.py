@@ -97,7 +97,7 @@ async def test_every_route_is_public_by_the_list_or_says_whom_it_is_for(hubworld
 
 
 async def test_anonymous_callers_are_denied_everywhere_else(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         for route in routes(hubworld.app):
             if (route.method, route.path) not in PUBLIC:
                 answer = await client.request(route.method, route.url)
@@ -124,7 +124,7 @@ async def test_tokens_reach_what_their_scope_says(hubworld: World, scope: Scope)
     admin = await hubworld.signed_in("root", "admin")
     made = await admin.post(f"{API}/tokens", json={"name": "one", "scopes": [scope]})
     token = made.json()["token"]
-    async with hubworld.visitor(authorization=f"Bearer {token}") as client:
+    async with hubworld.anonymous(authorization=f"Bearer {token}") as client:
         for route in routes(hubworld.app):
             if (route.method, route.path) in PUBLIC | {OWN_TOKEN}:
                 continue
@@ -184,7 +184,7 @@ async def test_no_token_administers_accounts(hubworld: World) -> None:
     await hubworld.account("zoe")
     body = {"name": "all", "scopes": ["read", "connect", "write"]}
     token = (await root.post(f"{API}/tokens", json=body)).json()["token"]
-    async with hubworld.visitor(authorization=f"Bearer {token}") as program:
+    async with hubworld.anonymous(authorization=f"Bearer {token}") as program:
         raised = await program.patch(f"{API}/accounts/zoe", json={"role": "admin"})
         removed = await program.delete(f"{API}/accounts/zoe")
         proved = await program.post(f"{API}/session/proof", json={"password": PASSWORD})
@@ -200,7 +200,7 @@ async def test_servers_are_added_by_no_token_and_after_a_proof(hubworld: World) 
     olga, site = await hubworld.signed_in("olga", "operator"), hubworld.site
     wanted = {"name": "all", "scopes": ["read", "connect", "write"]}
     token = (await olga.post(f"{API}/tokens", json=wanted)).json()["token"]
-    async with hubworld.visitor(authorization=f"Bearer {token}") as program:
+    async with hubworld.anonymous(authorization=f"Bearer {token}") as program:
         refused = await program.post(f"{API}/codes", json={"kind": "server"})
         assert (refused.status_code, refused.json()["code"]) == (403, "scope")
         assert (await program.post(f"{API}/codes", json={})).status_code == 201
@@ -211,7 +211,7 @@ async def test_servers_are_added_by_no_token_and_after_a_proof(hubworld: World) 
     assert (stale.status_code, stale.json()["code"]) == (403, "proof")
 
 
-async def test_accounts_are_administered_after_the_password_was_given_again(
+async def test_accounts_are_administered_after_a_proof(
     hubworld: World,
 ) -> None:
     root, site = await hubworld.signed_in("root", "admin"), hubworld.site
@@ -250,7 +250,7 @@ async def test_a_token_revokes_itself(hubworld: World) -> None:
     alice = await hubworld.signed_in("alice")
     token = await _bearer(alice)
     assert (await alice.delete(OWN_TOKEN[1])).status_code == 404
-    async with hubworld.visitor(authorization=f"Bearer {token}") as client:
+    async with hubworld.anonymous(authorization=f"Bearer {token}") as client:
         assert (await client.delete(OWN_TOKEN[1])).status_code == 204
         assert (await client.get(f"{API}/me")).status_code == 401
     assert (await alice.get(f"{API}/tokens")).json() == []
@@ -259,7 +259,7 @@ async def test_a_token_revokes_itself(hubworld: World) -> None:
 async def test_a_token_ends_with_its_revocation_and_with_its_account(hubworld: World) -> None:
     alice = await hubworld.signed_in("alice")
     token = await _bearer(alice)
-    async with hubworld.visitor(authorization=f"Bearer {token}") as client:
+    async with hubworld.anonymous(authorization=f"Bearer {token}") as client:
         assert (await client.get(f"{API}/me")).json()["scopes"] == ["read"]
         listed = (await alice.get(f"{API}/tokens")).json()
         assert "token" not in listed[0]
@@ -267,11 +267,11 @@ async def test_a_token_ends_with_its_revocation_and_with_its_account(hubworld: W
         assert (await client.get(f"{API}/me")).status_code == 401
 
 
-async def test_a_token_of_any_scope_can_be_given_up_with_itself(hubworld: World) -> None:
+async def test_a_token_of_any_scope_can_revoke_itself(hubworld: World) -> None:
     alice = await hubworld.signed_in("alice")
     assert (await alice.delete(f"{API}/token")).status_code == 404
     made = await alice.post(f"{API}/tokens", json={"name": "cli", "scopes": ["connect"]})
-    async with hubworld.visitor(authorization=f"Bearer {made.json()['token']}") as client:
+    async with hubworld.anonymous(authorization=f"Bearer {made.json()['token']}") as client:
         assert (await client.delete(f"{API}/session")).status_code == 403
         assert (await client.delete(f"{API}/token")).status_code == 204
         assert (await client.delete(f"{API}/token")).status_code == 401
@@ -288,7 +288,7 @@ async def test_tokens_are_kept_as_hashes_only(hubworld: World) -> None:
     assert alice.cookies["rookery_session"].encode() not in written
 
 
-async def test_somebody_elses_token_cannot_be_revoked(hubworld: World) -> None:
+async def test_a_token_of_another_account_cannot_be_revoked(hubworld: World) -> None:
     alice = await hubworld.signed_in("alice")
     await _bearer(alice)
     number = (await alice.get(f"{API}/tokens")).json()[0]["id"]

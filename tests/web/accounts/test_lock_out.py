@@ -33,7 +33,7 @@ async def sign_in(http: httpx.AsyncClient, login: str, password: str, address: s
     return (await http.post("/api/v1/session", json=body, headers=headers)).status_code
 
 
-async def test_made_up_logins_lock_nobody_out(hubworld: World) -> None:
+async def test_invented_logins_lock_no_account_out(hubworld: World) -> None:
     """Four logins from seven addresses were enough for 200 wrong guesses of the admin's."""
     await hubworld.account("admin", "admin")
     logins = list(islice(neighbours("admin"), 4))

@@ -12,7 +12,9 @@ NEW = "another battery staple"
 
 
 async def second_session(world: World, login: str) -> httpx.AsyncClient:
-    client = world.visitor("192.0.2.77", **{"user-agent": "Mozilla/5.0 (X11; Linux) Firefox/140.0"})
+    client = world.anonymous(
+        "192.0.2.77", **{"user-agent": "Mozilla/5.0 (X11; Linux) Firefox/140.0"}
+    )
     body = {"login": login, "password": PASSWORD}
     assert (await client.post("/api/v1/session", json=body)).status_code == 201
     return client
@@ -71,7 +73,7 @@ async def test_a_token_is_shown_once_and_revoked(hubworld: World) -> None:
     assert found is not None
     assert "&lt;b&gt;eye&lt;/b&gt;" in made.text
     bearer = {"authorization": f"Bearer {found[1]}"}
-    async with hubworld.visitor(**bearer) as program:
+    async with hubworld.anonymous(**bearer) as program:
         assert (await program.get("/api/v1/me")).json()["scopes"] == ["read"]
         again = (await alice.get("/account", headers=BROWSER)).text
         assert found[1] not in again
@@ -96,7 +98,7 @@ async def test_a_token_that_cannot_be_is_refused(hubworld: World, form: dict[str
 
 
 async def test_a_stranger_chooses_for_this_browser(hubworld: World) -> None:
-    async with hubworld.visitor(**BROWSER) as client:
+    async with hubworld.anonymous(**BROWSER) as client:
         assert "data-theme" not in (await client.get("/auth")).text
         form = {"theme": "dark", "back": "/auth?x=1"}
         chosen = await client.post("/preferences", data=form)
@@ -130,7 +132,7 @@ async def test_what_is_chosen_follows_the_account(hubworld: World) -> None:
     ["//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)", "/\r\nx: y", ""],
 )
 async def test_a_choice_leads_to_no_other_site(hubworld: World, back: str) -> None:
-    async with hubworld.visitor(**BROWSER) as client:
+    async with hubworld.anonymous(**BROWSER) as client:
         chosen = await client.post("/preferences", data={"theme": "dark", "back": back})
         assert (chosen.status_code, chosen.headers["location"]) == (303, "/")
 
@@ -143,7 +145,7 @@ async def test_another_site_cannot_choose(hubworld: World) -> None:
 
 
 async def test_the_page_is_for_those_who_are_signed_in(hubworld: World) -> None:
-    async with hubworld.visitor(**BROWSER) as client:
+    async with hubworld.anonymous(**BROWSER) as client:
         answer = await client.get("/account")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth")
 

@@ -14,9 +14,9 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "sec-fetch-sit
 SCRIPT = "<script>alert(1)</script>"
 
 
-async def test_a_browser_registers_signs_in_and_sees_its_cabinet(hubworld: World) -> None:
+async def test_a_browser_registers_signs_in_and_sees_its_devices(hubworld: World) -> None:
     """F14, F15: without any script."""
-    async with hubworld.visitor(**BROWSER) as client:
+    async with hubworld.anonymous(**BROWSER) as client:
         assert "/auth" in (await client.get("/")).text
         assert 'name="password"' in (await client.get("/registation")).text
         form = {"login": "alice", "password": PASSWORD}
@@ -45,7 +45,7 @@ async def test_a_browser_registers_signs_in_and_sees_its_cabinet(hubworld: World
 @pytest.mark.parametrize("path", ["/registation", "/registration"])
 async def test_programs_use_the_seeds_routes_with_queries(hubworld: World, path: str) -> None:
     """F14: login and password in the query, JSON as the answer."""
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         query = {"login": "alice", "password": PASSWORD}
         registered = await client.post(path, params=query)
         assert (registered.status_code, registered.json()["login"]) == (201, "alice")
@@ -95,17 +95,17 @@ async def test_a_wish_that_fails_says_why(hubworld: World) -> None:
     assert posted.result().json()["detail"] == "text of failed"
 
 
-async def test_who_is_not_signed_in_is_led_to_the_door(hubworld: World) -> None:
-    async with hubworld.visitor(**BROWSER) as client:
+async def test_without_a_session_pages_lead_to_sign_in(hubworld: World) -> None:
+    async with hubworld.anonymous(**BROWSER) as client:
         for answer in (await client.get(f"/devices/{TEXT}"), await client.post("/?mac=" + TEXT)):
             assert (answer.status_code, answer.headers["location"]) == (303, "/auth")
-    async with hubworld.visitor() as program:
+    async with hubworld.anonymous() as program:
         assert (await program.post("/?mac=" + TEXT)).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["/auth", "/registration"])
 async def test_what_was_typed_comes_back_escaped(hubworld: World, path: str) -> None:
-    async with hubworld.visitor(**BROWSER) as client:
+    async with hubworld.anonymous(**BROWSER) as client:
         body = {"login": f'"><{SCRIPT}', "password": "short"}
         answer = await client.post(path, data=body)
         assert answer.status_code in (400, 401)
@@ -125,7 +125,7 @@ async def test_a_device_named_like_a_script_is_shown_as_such(hubworld: World) ->
 
 
 async def test_pages_speak_russian_to_those_who_prefer_it(hubworld: World) -> None:
-    async with hubworld.visitor(**BROWSER) as client:
+    async with hubworld.anonymous(**BROWSER) as client:
         russian = await client.get("/auth", headers={"accept-language": "ru-RU,ru;q=0.9,en;q=0.5"})
         assert 'lang="ru"' in russian.text
         assert "Войти" in russian.text

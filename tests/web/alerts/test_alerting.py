@@ -174,7 +174,7 @@ async def test_servers_that_are_silent_full_or_long_gone(watched: Watched) -> No
     assert {alert.key for alert in found} == {"server full a", "server silent b"}
 
 
-async def test_what_honest_devices_do_not_do_is_told_at_once(watched: Watched) -> None:
+async def test_security_events_raise_an_alert_at_once(watched: Watched) -> None:
     def event(what: str) -> AuditRow:
         return AuditRow(at=watched.wall(), who="02:fc", what=what, address="192.0.2.1:9")
 
@@ -248,7 +248,7 @@ async def test_a_clock_that_is_set_neither_raises_nor_ends_anything(watched: Wat
     assert len(await watched.check(16)) == 1
 
 
-class Told:
+class NotificationReceiver:
     """What a receiver was told, in its order."""
 
     def __init__(self, receiver: HttpReceiver) -> None:
@@ -264,17 +264,21 @@ class Told:
 
 
 @asynccontextmanager
-async def telling_world(folder: Path, template: Path) -> AsyncIterator[tuple[Watched, Told]]:
+async def notified_world(
+    folder: Path, template: Path
+) -> AsyncIterator[tuple[Watched, NotificationReceiver]]:
     async with http_receiver() as receiver:
         hook = Webhook(receiver.url, b"0123456789abcdef")
         settings = msgspec.structs.replace(ALERTS, webhooks=(hook,))
         async with watched_world(folder, template, settings) as made:
             receiver.statuses = [503, 500, 204]
-            yield made, Told(receiver)
+            yield made, NotificationReceiver(receiver)
 
 
-async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template: Path) -> None:
-    async with telling_world(tmp_path, template) as (watched, told):
+async def test_a_notification_is_retried_until_delivered_once(
+    tmp_path: Path, template: Path
+) -> None:
+    async with notified_world(tmp_path, template) as (watched, notifications):
         mac = await watched.device(1)
         await watched.silence(mac)
         await watched.check(1)
@@ -289,22 +293,22 @@ async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template
         assert await watched.alerting.send_due() == 1
         watched.passed_s += 100
         assert await watched.alerting.send_due() == 0
-        assert told.events == ["raised"] * 3
-        assert len(set(told.keys)) == 1
+        assert notifications.events == ["raised"] * 3
+        assert len(set(notifications.keys)) == 1
         events = [each.what for each in await watched.site.alerts.events(alert.id)]
         assert events == ["raised", "told"]
         await watched.silence(mac, is_silent=False)
         await watched.check(1)
         await watched.check(31)
         await watched.alerting.send_due()
-        assert told.events[3:] == ["resolved"]
+        assert notifications.events[3:] == ["resolved"]
 
 
-async def test_one_that_is_never_there_is_given_up_and_the_alert_says_so(
+async def test_a_failing_channel_is_given_up_and_the_alert_shows_it(
     tmp_path: Path, template: Path
 ) -> None:
-    async with telling_world(tmp_path, template) as (watched, told):
-        told._receiver.statuses = [500]
+    async with notified_world(tmp_path, template) as (watched, notifications):
+        notifications._receiver.statuses = [500]
         mac = await watched.device(1)
         await watched.silence(mac)
         await watched.check(1)
@@ -312,15 +316,15 @@ async def test_one_that_is_never_there_is_given_up_and_the_alert_says_so(
         for _ in range(6):
             await watched.alerting.send_due()
             watched.passed_s += 60
-        assert len(told.events) == 3
+        assert len(notifications.events) == 3
         last = (await watched.site.alerts.events(alert.id))[-1]
         assert (last.what, "answered with 500" in last.text) == ("untold", True)
         assert await AlertDeliveries(watched.made.hub.database).waiting() == 0
 
 
-async def test_a_muted_one_is_told_when_that_is_over(tmp_path: Path, template: Path) -> None:
-    async with telling_world(tmp_path, template) as (watched, told):
-        told._receiver.statuses = [204]
+async def test_a_muted_alert_is_sent_when_the_mute_ends(tmp_path: Path, template: Path) -> None:
+    async with notified_world(tmp_path, template) as (watched, notifications):
+        notifications._receiver.statuses = [204]
         mac = await watched.device(1)
         await watched.silence(mac)
         await watched.check(1)
@@ -336,15 +340,13 @@ async def test_a_muted_one_is_told_when_that_is_over(tmp_path: Path, template: P
         (again,) = await watched.check(16)
         assert again.is_muted(watched.wall())
         await watched.alerting.send_due()
-        assert told.events == ["raised"]
+        assert notifications.events == ["raised"]
         await watched.check(3600)
         await watched.alerting.send_due()
-        assert told.events == ["raised", "reminder"]
+        assert notifications.events == ["raised", "reminder"]
 
 
-async def test_nobody_is_told_of_what_is_less_grave_than_asked_for(
-    tmp_path: Path, template: Path
-) -> None:
+async def test_less_severe_alerts_are_not_sent(tmp_path: Path, template: Path) -> None:
     async with http_receiver() as receiver:
         hook = Webhook(receiver.url, b"0123456789abcdef")
         settings = msgspec.structs.replace(ALERTS, webhooks=(hook,), least="critical")

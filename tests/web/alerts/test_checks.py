@@ -73,7 +73,7 @@ def found(conditions: list[AlertCondition]) -> dict[str, AlertCondition]:
     return {each.key: each for each in conditions}
 
 
-async def test_the_mesh_beside_the_hub(hubworld: World) -> None:
+async def test_conditions_of_the_mesh(hubworld: World) -> None:
     mesh = hubworld.site.mesh = StagedMesh(CY)
     ours = looks(hubworld)
     result = await ours.fleet((), 0)

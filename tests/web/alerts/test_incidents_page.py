@@ -66,8 +66,8 @@ async def test_an_operator_sees_acknowledges_and_mutes(hubworld: World) -> None:
         assert seen["acknowledged_by"] == "olga"
         muted = (await client.post(f"{API}/{alert['id']}/mute", json={"seconds": 60})).json()
         assert muted["muted_until"] > time.time()
-        told = (await client.get(f"{API}/{alert['id']}")).json()
-        assert [each["what"] for each in told["events"]] == ["raised", "acknowledged", "muted"]
+        shown = (await client.get(f"{API}/{alert['id']}")).json()
+        assert [each["what"] for each in shown["events"]] == ["raised", "acknowledged", "muted"]
         over = (await client.get(API, params={"which": "over"})).json()
         assert over == []
     rows = await hubworld.site.audit.latest(what="alert")
@@ -92,9 +92,9 @@ async def test_filters_and_pages(hubworld: World) -> None:
 @pytest.mark.parametrize("path", [API, f"{API}/1", "/fleet/incidents", "/fleet/incidents/1"])
 async def test_others_see_nothing(hubworld: World, path: str) -> None:
     await raise_some(hubworld)
-    async with aclosing(await hubworld.owner()) as client, hubworld.visitor() as nobody:
+    async with aclosing(await hubworld.owner()) as client, hubworld.anonymous() as anonymous:
         assert (await client.get(path)).status_code == 403
-        assert (await nobody.get(path)).status_code == 401
+        assert (await anonymous.get(path)).status_code == 401
 
 
 async def test_what_is_not_there_is_404(hubworld: World) -> None:
@@ -167,7 +167,7 @@ async def test_nothing_at_all_and_far_too_much(hubworld: World) -> None:
         assert (await client.get("/fleet/incidents", params={"which": "x", "kind": "y"})).is_success
 
 
-async def test_it_is_told_in_russian(hubworld: World) -> None:
+async def test_titles_are_translated_into_russian(hubworld: World) -> None:
     await raise_some(hubworld)
     async with aclosing(await operator(hubworld)) as client:
         client.headers.update(BROWSER | {"accept-language": "ru"})

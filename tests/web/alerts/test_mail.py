@@ -17,7 +17,7 @@ from tests.patience import PATIENCE_S
 from tests.web.certificates import certificate
 from tests.web.receivers import mail_receiver
 
-TOLD = AlertNotice(
+NOTICE = AlertNotice(
     delivery="17-42-1",
     event="raised",
     at=1_763_280_000,
@@ -52,14 +52,14 @@ def to(port: int, login: str = "", password: str = "") -> Mailbox:
     return msgspec.structs.replace(BOX, port=port, login=login, password=password)
 
 
-async def test_it_is_sealed_and_signed_in_before_anything_is_said(
+async def test_mail_is_sent_after_tls_and_login(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context, cert = sealing(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     async with mail_receiver(context) as receiver:
         box = to(receiver.port, "hub", "hush")
-        assert await send(box, TOLD, timeout_s=PATIENCE_S) == "2 of 2 recipients"
+        assert await send(box, NOTICE, timeout_s=PATIENCE_S) == "2 of 2 recipients"
     (letter,) = receiver.letters
     assert letter.is_sealed
     assert letter.login == ("hub", "hush")
@@ -67,20 +67,20 @@ async def test_it_is_sealed_and_signed_in_before_anything_is_said(
     read = email.message_from_string(letter.data, policy=email.policy.default)
     assert read["Message-ID"].startswith("<17-42-1.")
     assert "02:fc:00:00:00:01" in letter.data
-    assert TOLD.url in letter.data
+    assert NOTICE.url in letter.data
 
 
 def test_a_name_cannot_add_a_header() -> None:
-    made = message(BOX, TOLD)
+    made = message(BOX, NOTICE)
     assert made["Bcc"] is None
     assert "Bcc: all@example.org — чердак" in made["Subject"]
-    assert made.as_bytes() == message(BOX, TOLD).as_bytes()  # the same at each attempt
+    assert made.as_bytes() == message(BOX, NOTICE).as_bytes()  # the same at each attempt
 
 
-def test_the_end_of_an_alert_is_told_with_its_times() -> None:
-    alert = {**TOLD.alert, "until": 1_763_279_900.0, "cause": "", "note": ""}
-    told = msgspec.structs.replace(TOLD, event="resolved", alert=alert, url="")
-    text = message(BOX, told).get_content()
+def test_a_mail_about_an_ended_alert_has_its_times() -> None:
+    alert = {**NOTICE.alert, "until": 1_763_279_900.0, "cause": "", "note": ""}
+    resolved = msgspec.structs.replace(NOTICE, event="resolved", alert=alert, url="")
+    text = message(BOX, resolved).get_content()
     assert "until: 2025-11-16 07:58:20 UTC" in text
     assert "cause" not in text
 
@@ -89,13 +89,13 @@ async def test_a_certificate_that_does_not_hold_ends_it(tmp_path: Path) -> None:
     context, _ = sealing(tmp_path)
     async with mail_receiver(context) as receiver:
         with pytest.raises(UnreachableError, match="certificate"):
-            await send(to(receiver.port, "hub", "hush"), TOLD, timeout_s=PATIENCE_S)
+            await send(to(receiver.port, "hub", "hush"), NOTICE, timeout_s=PATIENCE_S)
     assert receiver.letters == []
 
 
 async def test_on_loopback_it_may_go_without() -> None:
     async with mail_receiver() as receiver:
-        await send(to(receiver.port), TOLD, timeout_s=PATIENCE_S)
+        await send(to(receiver.port), NOTICE, timeout_s=PATIENCE_S)
     assert [letter.is_sealed for letter in receiver.letters] == [False]
 
 
@@ -104,22 +104,22 @@ async def test_elsewhere_it_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail, "_is_loopback", lambda _host: False)
     async with mail_receiver() as receiver:
         with pytest.raises(UnreachableError, match="no STARTTLS"):
-            await send(to(receiver.port), TOLD, timeout_s=PATIENCE_S)
+            await send(to(receiver.port), NOTICE, timeout_s=PATIENCE_S)
     assert receiver.letters == []
 
 
-async def test_what_the_server_says_is_told_and_the_password_is_not(
+async def test_an_error_has_the_servers_text_and_no_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context, cert = sealing(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     async with mail_receiver(context) as receiver:
         with pytest.raises(UnreachableError, match="535 no") as caught:
-            await send(to(receiver.port, "hub", "wrong secret"), TOLD, timeout_s=PATIENCE_S)
+            await send(to(receiver.port, "hub", "wrong secret"), NOTICE, timeout_s=PATIENCE_S)
         assert "wrong secret" not in str(caught.value)
         receiver.refusal = "452 full"
         with pytest.raises(UnreachableError, match="452 full"):
-            await send(to(receiver.port), TOLD, timeout_s=PATIENCE_S)
+            await send(to(receiver.port), NOTICE, timeout_s=PATIENCE_S)
     assert "hush" not in repr(to(1, "hub", "hush"))
 
 

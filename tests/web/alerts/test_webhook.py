@@ -78,7 +78,7 @@ async def test_one_that_says_nothing_is_given_up_in_time() -> None:
             await sent(receiver, timeout_s=0.3)
 
 
-async def test_nobody_there_is_a_failure_that_does_not_tell_the_address() -> None:
+async def test_a_refused_connection_is_a_failure_without_the_url() -> None:
     async with http_receiver() as receiver:
         pass
     with pytest.raises(UnreachableError) as caught:

@@ -10,7 +10,7 @@ API = "/api/v1"
 TEXT = MAC.hex(":")
 
 
-async def test_the_cabinet_lists_ones_own_devices_with_their_state(hubworld: World) -> None:
+async def test_the_page_lists_the_accounts_devices_with_their_state(hubworld: World) -> None:
     """F15."""
     alice = await hubworld.owner("alice")
     account = await hubworld.site.accounts.find("alice")
@@ -51,7 +51,7 @@ async def test_a_wrong_code_claims_nothing_and_guessing_it_is_bounded(hubworld: 
     assert await hubworld.site.devices.find(MAC) is None
 
 
-async def test_a_router_nobody_has_heard_of_is_unknown_to_operators(hubworld: World) -> None:
+async def test_an_unknown_device_is_404_for_operators(hubworld: World) -> None:
     """F6."""
     olga = await hubworld.signed_in("olga", "operator")
     for answer in (
@@ -67,7 +67,7 @@ async def test_what_is_not_there_is_answered_like_what_is_anothers(hubworld: Wor
     await hubworld.owner("alice")
     await hubworld.hub.report(bytes.fromhex("02fc00000002"))
     mallory = await hubworld.signed_in("mallory")
-    told = set()
+    outcomes = set()
     for last in ("01", "02", "03"):  # another's, nobody's, unknown
         mac = f"02:fc:00:00:00:{last}"
         claim = {"mac": mac, "code": "AAAAAAAAAA"}
@@ -77,11 +77,11 @@ async def test_what_is_not_there_is_answered_like_what_is_anothers(hubworld: Wor
             await mallory.post("/", params={"mac": mac}),
             await mallory.post(f"{API}/devices/claim", json=claim),
         ]
-        told.add(tuple((one.status_code, one.text.replace(mac, "MAC")) for one in answers))
-    assert len(told) == 1
+        outcomes.add(tuple((one.status_code, one.text.replace(mac, "MAC")) for one in answers))
+    assert len(outcomes) == 1
 
 
-async def test_a_silent_router_is_a_conflict_that_says_since_when(hubworld: World) -> None:
+async def test_a_silent_device_is_a_conflict_with_its_last_report(hubworld: World) -> None:
     """F6."""
     alice = await hubworld.owner("alice")
     entry = await hubworld.hub.entry(MAC)
@@ -136,7 +136,7 @@ async def test_only_operators_add_servers(hubworld: World) -> None:
     assert "rookery server --hub" in made["command"]
 
 
-async def test_operators_see_servers_and_page_through_routers(hubworld: World) -> None:
+async def test_operators_see_servers_and_page_through_devices(hubworld: World) -> None:
     olga = await hubworld.signed_in("olga", "operator")
     load = ServerLoad(HASHNAME, "127.0.0.1:9", "ws://127.0.0.1:9/rpc", b"", b"", 8, 3, 1, 0, 0, 5)
     hubworld.hub.loads = [load]

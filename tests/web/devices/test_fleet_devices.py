@@ -35,7 +35,7 @@ async def found(olga: httpx.AsyncClient, **query: str) -> list[int]:
     return [int(router["mac"][-2:], 16) for router in answer.json()["routers"]]
 
 
-async def test_routers_are_found_by_state_owner_and_text(hubworld: World) -> None:
+async def test_devices_are_found_by_state_owner_and_text(hubworld: World) -> None:
     olga = await peopled(hubworld)
     assert await found(olga) == list(range(8))
     assert await found(olga, state="silent") == [1, 3, 5, 7]
@@ -59,7 +59,7 @@ async def test_a_filter_holds_from_page_to_page(hubworld: World) -> None:
     assert await found(olga, owner="alice", count="3", after=first["next"]) == [3]
 
 
-async def test_the_page_has_the_filter_the_rows_and_the_way_on(hubworld: World) -> None:
+async def test_the_page_has_filter_rows_and_next_page(hubworld: World) -> None:
     olga = await peopled(hubworld)
     page = (await olga.get("/fleet/devices?owner=alice", headers=BROWSER)).text
     assert len(re.findall(r'<tr data-key="', page)) == 4
@@ -73,7 +73,7 @@ async def test_the_page_has_the_filter_the_rows_and_the_way_on(hubworld: World) 
     assert "<script>" not in hostile.text
 
 
-async def test_without_any_router_the_page_names_a_command(hubworld: World) -> None:
+async def test_without_any_device_the_page_names_a_command(hubworld: World) -> None:
     olga = await hubworld.signed_in("olga", "operator")
     page = (await olga.get("/fleet/devices", headers=BROWSER)).text
     assert "rookery fleet simulate" in page
@@ -83,10 +83,10 @@ async def test_only_rows_that_were_shown_are_followed(hubworld: World) -> None:
     olga = await peopled(hubworld)
     (topic,) = [one for one in hubworld.site.live.topics if one.name == "routers"]
     assert (topic.role, topic.is_shared) == ("operator", True)
-    nobody = Caller(account=0, login="", role="operator")
-    assert await topic.read(hubworld.site, nobody) == {}
+    operator = Caller(account=0, login="", role="operator")
+    assert await topic.read(hubworld.site, operator) == {}
     await olga.get("/fleet/devices?owner=bob", headers=BROWSER)
-    assert list(await topic.read(hubworld.site, nobody)) == [MACS[4].hex(":")]
+    assert list(await topic.read(hubworld.site, operator)) == [MACS[4].hex(":")]
 
 
 def test_what_was_shown_long_ago_is_not_followed_any_more() -> None:

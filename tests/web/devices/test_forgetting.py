@@ -48,7 +48,7 @@ async def test_the_page_does_the_same(hubworld: World) -> None:
 
 
 @pytest.mark.parametrize("role", ["user", "operator"])
-async def test_nobody_else_forgets_a_device(hubworld: World, role: Role) -> None:
+async def test_others_cannot_forget_a_device(hubworld: World, role: Role) -> None:
     await hubworld.hub.report()
     mallory = await hubworld.signed_in("mallory", role)
     assert (await mallory.delete(DEVICE)).status_code == 403
@@ -74,7 +74,7 @@ async def test_no_token_and_no_old_proof_forgets_what_is_anothers(hubworld: Worl
     ada, site = await hubworld.signed_in("ada", "admin"), hubworld.site
     wanted = {"name": "all", "scopes": ["read", "connect", "write"]}
     token = (await ada.post("/api/v1/tokens", json=wanted)).json()["token"]
-    async with hubworld.visitor(authorization=f"Bearer {token}") as program:
+    async with hubworld.anonymous(authorization=f"Bearer {token}") as program:
         assert (await program.delete(DEVICE)).json()["code"] == "scope"
     began = site.wall()
     site.wall = lambda: began + site.settings.proof_s + 1

@@ -39,7 +39,7 @@ async def test_devices_tell_how_they_are_reached(
     assert (device["reach"], device["queued"]) == (reach, 0)
     route = (await alice.get(f"{API}/devices/{TEXT}/route")).json()
     assert route["lines"]
-    (used,) = [way for way in route["ways"] if way["is_used"]]
+    (used,) = [each for each in route["ways"] if each["is_used"]]
     assert used["nodes"][-1] == meshworld.homes[home].hashname
     page = (await alice.get(f"/devices/{TEXT}/routes", headers=BROWSER)).text
     assert "Why this way" in page
@@ -75,7 +75,7 @@ async def test_requests_that_wait_are_listed_to_be_taken_back(meshworld: MeshWor
     assert f'data-cancel="{request.id}"' in page
 
 
-async def test_a_device_beside_the_mesh_is_known_by_its_address(meshworld: MeshWorld) -> None:
+async def test_a_device_outside_the_mesh_is_shown_by_its_address(meshworld: MeshWorld) -> None:
     alice = await meshworld.hub.owner("alice")
     await meshworld.hub.hub.report(address="192.0.2.7:4000")
     (device,) = (await alice.get(f"{API}/devices")).json()
@@ -87,7 +87,7 @@ async def test_a_device_beside_the_mesh_is_known_by_its_address(meshworld: MeshW
         assert "not in the mesh" in page.text
 
 
-async def test_a_node_that_is_away_leaves_the_cabinet_as_it_is(meshworld: MeshWorld) -> None:
+async def test_devices_are_listed_while_the_mesh_node_is_away(meshworld: MeshWorld) -> None:
     alice = await owner(meshworld, 1)
     await meshworld.control.close()
     (device,) = (await alice.get(f"{API}/devices")).json()

@@ -68,7 +68,7 @@ async def test_a_tab_that_does_not_exist_is_not_found(hubworld: World) -> None:
     assert (await alice.get(path("nothing"))).status_code == 404
 
 
-async def test_nobody_gets_at_anothers_device_by_any_route(hubworld: World) -> None:
+async def test_no_route_reaches_the_device_of_another(hubworld: World) -> None:
     """F15: whatever route names a device, now and in future."""
     await hubworld.owner("alice")
     mallory = await hubworld.signed_in("mallory")
@@ -104,8 +104,8 @@ async def test_operators_look_at_every_device_and_change_none(hubworld: World) -
     assert "/release" not in page
     assert f"/devices/{TEXT}/name" not in page
     assert "data-connect" not in page
-    told = (await olga.get(f"{API}/devices/{TEXT}")).json()
-    assert (told["is_mine"], told["owner"]) == (False, "alice")
+    shown = (await olga.get(f"{API}/devices/{TEXT}")).json()
+    assert (shown["is_mine"], shown["owner"]) == (False, "alice")
     for answer in (
         await olga.patch(f"{API}/devices/{TEXT}", json={"name": "mine"}),
         await olga.delete(f"{API}/devices/{TEXT}"),
@@ -119,13 +119,13 @@ async def test_operators_look_at_every_device_and_change_none(hubworld: World) -
     assert (await olga.get("/devices/02:fc:00:00:00:0a")).status_code == 404
 
 
-async def test_the_last_report_is_told_in_full(hubworld: World) -> None:
+async def test_the_last_report_is_shown_in_full(hubworld: World) -> None:
     alice = await hubworld.owner("alice")
     assert (await alice.get(f"{API}/devices/{TEXT}/report")).status_code == 404
     await hubworld.hub.report(content=telemetry.encode(REPORT))
-    told = (await alice.get(f"{API}/devices/{TEXT}/report")).json()
-    assert (told["up_s"], told["load"], told["temp"]) == (7200.0, 0.75, 48.5)
-    assert told["interfaces"][0] == {
+    shown = (await alice.get(f"{API}/devices/{TEXT}/report")).json()
+    assert (shown["up_s"], shown["load"], shown["temp"]) == (7200.0, 0.75, 48.5)
+    assert shown["interfaces"][0] == {
         "name": "eth0",
         "received_bytes": 1000,
         "sent_bytes": 2000,
@@ -134,7 +134,7 @@ async def test_the_last_report_is_told_in_full(hubworld: World) -> None:
         "errors": 5,
         "drops": 6,
     }
-    assert told["links"][0]["rtt_ms"] == 12.5
+    assert shown["links"][0]["rtt_ms"] == 12.5
 
 
 async def claimed(hubworld: World, login: str, count: int) -> None:
@@ -192,7 +192,7 @@ async def test_a_new_code_comes_with_its_command_and_a_picture_of_it(hubworld: W
     assert 'd="M' in drawn
 
 
-async def test_a_wrong_code_is_said_where_it_was_typed(hubworld: World) -> None:
+async def test_a_wrong_code_is_shown_at_its_field(hubworld: World) -> None:
     alice = await hubworld.signed_in("alice")
     await hubworld.hub.report()
     form = {"mac": TEXT, "code": "AAAAAAAAAA", "name": SCRIPT}

@@ -10,9 +10,7 @@ from tests.web.world import SETTINGS, world
 CHANGES = 5
 
 
-async def test_an_account_that_does_not_stop_is_told_to_go_slower(
-    tmp_path: Path, template: Path
-) -> None:
+async def test_an_account_that_changes_too_fast_is_limited(tmp_path: Path, template: Path) -> None:
     """Or its tries would fill the audit; looking, and other accounts, are not concerned."""
     limits = WebLimits(changes_per_s=0.01, changes_burst=CHANGES)
     async with world(tmp_path, template, msgspec.structs.replace(SETTINGS, limits=limits)) as there:

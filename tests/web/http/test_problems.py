@@ -12,7 +12,7 @@ PATHS = ("/", "/auth", "/nowhere", f"{API}/me", f"{API}/nowhere", "/static/nothi
 
 
 async def test_every_answer_carries_the_security_headers(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         for path in PATHS:
             headers = (await client.get(path)).headers
             assert headers["x-content-type-options"] == "nosniff"
@@ -41,7 +41,7 @@ BODIES = [
 
 
 async def test_bodies_that_lie_are_the_clients_fault(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         for body, kind, status in BODIES:
             answer = await client.post(
                 f"{API}/accounts", content=body, headers={"content-type": kind}
@@ -63,7 +63,7 @@ FORMS = [
 
 
 async def test_forms_that_lie_are_too(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         for body, kind in FORMS:
             answer = await client.post("/auth", content=body, headers={"content-type": kind})
             assert 400 <= answer.status_code < 500, (body[:40], answer.text)
@@ -86,14 +86,14 @@ async def test_problems_of_ours_tell_nothing(hubworld: World) -> None:
         raise RuntimeError("the master secret is 12345")
 
     hubworld.hub.metrics_text = broken  # type: ignore[method-assign]
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         answer = await client.get("/metrics")
         assert answer.status_code == 500
         assert "12345" not in answer.text
 
 
 async def test_supervisors_see_life_readiness_and_figures(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         assert (await client.get("/healthz")).text == "ok\n"
         assert (await client.get("/readyz")).status_code == 200
         assert "rookery_reports_total" in (await client.get("/metrics")).text
@@ -103,7 +103,7 @@ async def test_supervisors_see_life_readiness_and_figures(hubworld: World) -> No
 
 
 async def test_the_api_describes_itself(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         schema = (await client.get(f"{API}/openapi.json")).json()
     assert f"{API}/devices/{{mac}}/connect" in schema["paths"]
     assert not [path for path in schema["paths"] if not path.startswith(API)]
@@ -128,7 +128,7 @@ async def test_headers_that_lie_break_nothing(hubworld: World) -> None:
 
 
 async def test_files_outside_the_static_folder_stay_there(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         for path in ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "..%5capp.py", "/etc/passwd", ""):
             answer = await client.get(f"/static/{path}")
             assert answer.status_code in (400, 404), path

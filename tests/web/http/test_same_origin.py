@@ -52,10 +52,10 @@ async def _attacked(alice: httpx.AsyncClient, headers: dict[str, str]) -> list[h
     ]
 
 
-async def test_another_site_signs_nobody_in(hubworld: World) -> None:
+async def test_another_site_cannot_sign_in(hubworld: World) -> None:
     """Else a victim might work in the attacker's account without noticing."""
     await hubworld.account("mallory")
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         body = {"login": "mallory", "password": PASSWORD}
         for headers in OTHER:
             for answer in (
@@ -79,7 +79,7 @@ async def test_a_token_is_no_cookie_and_works_from_anywhere(hubworld: World) -> 
     alice = await hubworld.owner("alice")
     made = await alice.post(f"{API}/tokens", json={"name": "page", "scopes": ["write"]})
     bearer = {"authorization": f"Bearer {made.json()['token']}", "origin": "http://other.test"}
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         answer = await client.patch(
             f"{API}/devices/{MAC.hex(':')}", json={"name": "cellar"}, headers=bearer
         )

@@ -70,7 +70,7 @@ async def test_views_say_what_matters(lakeworld: World) -> None:
     assert rtt.text.count('class="heat-1"') == 168 + 1
 
 
-async def test_a_router_is_called_what_its_owner_calls_it(lakeworld: World) -> None:
+async def test_devices_are_shown_by_their_owners_names(lakeworld: World) -> None:
     await lakeworld.owner("alice", parse_mac(ROUTERS[1]))
     olga = await lakeworld.signed_in("olga", "operator")
     for name in ("availability", "outages"):

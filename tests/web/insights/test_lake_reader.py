@@ -68,11 +68,11 @@ async def test_a_new_commit_is_seen(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     append(lake, insights.OUTAGES, [{"device": ROUTERS[0]}])
     count = "SELECT count(*) AS rows FROM insights.outages"
-    async with view(tmp_path) as asked:
-        assert await asked.rows(count) == [{"rows": 1}]
+    async with view(tmp_path) as reader:
+        assert await reader.rows(count) == [{"rows": 1}]
         append(lake, insights.OUTAGES, [{"device": ROUTERS[1]}])
         async with asyncio.timeout(PATIENCE_S):
-            while await asked.rows(count) != [{"rows": 2}]:  # noqa: ASYNC110 - by its clock
+            while await reader.rows(count) != [{"rows": 2}]:  # noqa: ASYNC110 - by its clock
                 await asyncio.sleep(0.1)
 
 
@@ -86,15 +86,15 @@ async def test_freshness_tells_run_rows_and_what_is_behind(tmp_path: Path) -> No
     assert fresh["insights/anomalies"].behind == ("insights/outages",)
 
 
-async def test_a_question_too_many_is_told_to_come_again(tmp_path: Path) -> None:
+async def test_queries_beyond_the_queue_are_refused_as_busy(tmp_path: Path) -> None:
     async with view(tmp_path) as lake:
         most = lake_reader.CONCURRENT_MAX + lake_reader.WAITING_MAX
-        asking = [lake.rows(OUTAGES, str(number)) for number in range(most + 1)]
-        found = await asyncio.gather(*asking, return_exceptions=True)
+        queries = [lake.rows(OUTAGES, str(number)) for number in range(most + 1)]
+        found = await asyncio.gather(*queries, return_exceptions=True)
     assert [type(each) for each in found if each != []] == [CongestionError]
 
 
-async def test_the_same_question_is_asked_once_for_all(tmp_path: Path) -> None:
+async def test_equal_concurrent_queries_run_once(tmp_path: Path) -> None:
     async with view(tmp_path) as lake:
         found = await asyncio.gather(*[lake.rows(OUTAGES, "x") for _ in range(100)])
     assert found == [[]] * 100

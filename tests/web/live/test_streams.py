@@ -61,15 +61,15 @@ async def next_event(events: Events) -> tuple[str, bytes]:
         async for data in events:
             if data.startswith(b"event: "):
                 assert data.count(b"\n\n") == 1
-                name, told = data.removesuffix(b"\n\n").split(b"\n")
-                return name.removeprefix(b"event: ").decode(), told.removeprefix(b"data: ")
+                name, data = data.removesuffix(b"\n\n").split(b"\n")
+                return name.removeprefix(b"event: ").decode(), data.removeprefix(b"data: ")
     return "", b""
 
 
 async def next_change(events: Events) -> Change:
-    name, told = await next_event(events)
+    name, data = await next_event(events)
     assert name == "numbers"
-    return msgspec.json.decode(told, type=Change)
+    return msgspec.json.decode(data, type=Change)
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ async def test_each_account_reads_its_own(hubworld: World) -> None:
         assert sorted(source.readers) == ["alice", "bob"]
 
 
-async def test_what_nobody_follows_is_not_read(hubworld: World) -> None:
+async def test_topics_without_followers_are_not_read(hubworld: World) -> None:
     live, source = hubworld.site.live, Source()
     topic = source.topic()
     async with aclosing(live.events(ALICE, [topic])) as events:
@@ -131,15 +131,15 @@ async def test_what_nobody_follows_is_not_read(hubworld: World) -> None:
     assert len(source.readers) == count
 
 
-async def test_a_topic_that_cannot_be_read_is_told_once_and_recovers(hubworld: World) -> None:
+async def test_a_failing_topic_is_reported_once_and_recovers(hubworld: World) -> None:
     live, source = hubworld.site.live, Source()
     topic = source.topic()
     async with aclosing(live.events(ALICE, [topic])) as events:
         await next_change(events)
         source.is_away = True
-        name, told = await next_event(events)
+        name, data = await next_event(events)
         assert name == "problem"
-        detail = msgspec.json.decode(told)
+        detail = msgspec.json.decode(data)
         assert detail == {"topic": "numbers", "detail": "the store is away"}
         source.values = {**source.values, "key 0": Shown(9)}
         source.is_away = False
@@ -276,7 +276,7 @@ async def test_a_stream_ends_when_its_reader_gets_another_role(
             assert "event: end" in [line async for line in lines]
 
 
-async def test_who_leaves_makes_place_at_once(
+async def test_a_closed_stream_frees_its_place_at_once(
     hubworld: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only when the next pulse finds nobody."""
@@ -304,7 +304,7 @@ async def opened(client: httpx.AsyncClient) -> int:
 
 
 async def test_strangers_follow_nothing(hubworld: World) -> None:
-    async with hubworld.visitor() as client:
+    async with hubworld.anonymous() as client:
         answer = await client.get("/api/v1/live", params={"topic": "devices"})
         assert answer.status_code == 401
         assert (await client.get("/api/v1/live")).status_code in (400, 401)

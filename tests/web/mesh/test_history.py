@@ -59,7 +59,7 @@ async def test_a_link_that_ended_is_down_and_its_end_away(lakeworld: World) -> N
     assert {one["hashname"]: one["is_up"] for one in graph["members"]}[CY] is False
 
 
-async def test_what_is_old_is_told_by_hours(
+async def test_old_times_of_the_mesh_come_from_hourly_sums(
     lakeworld: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rookery.web.mesh.history.SAMPLES_DAYS", -10)

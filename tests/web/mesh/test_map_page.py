@@ -13,8 +13,8 @@ PAGES = ("/fleet/map", "/fleet/matrix")
 
 @pytest.mark.parametrize("path", PAGES)
 async def test_they_are_for_operators(hubworld: World, path: str) -> None:
-    async with hubworld.visitor() as nobody:
-        assert (await nobody.get(path)).status_code == 401
+    async with hubworld.anonymous() as anonymous:
+        assert (await anonymous.get(path)).status_code == 401
     assert (await (await hubworld.signed_in("ulf")).get(path)).status_code == 403
     assert (await (await hubworld.signed_in("olga", "operator")).get(path)).status_code == 200
 
@@ -28,7 +28,7 @@ async def test_without_a_mesh_they_name_the_next_command(hubworld: World, path: 
     assert "matrix.js" not in page
 
 
-async def test_beside_a_mesh_each_is_there_with_its_data_and_command(
+async def test_with_a_mesh_node_each_page_has_its_data_and_command(
     tmp_path: Path, template: Path
 ) -> None:
     """The node need not answer for the page to come: its script tells of that."""

@@ -73,24 +73,24 @@ async def test_the_graph_has_all_members_and_the_links_between_them(meshworld: M
         assert 0 <= link["age_s"] < 60
 
 
-async def test_a_way_between_any_two_is_explained(meshworld: MeshWorld) -> None:
+async def test_the_route_between_any_two_members_is_explained(meshworld: MeshWorld) -> None:
     """R13: also one that the node beside the hub has no part in."""
     olga = await meshworld.hub.signed_in("olga", "operator")
     berlin, oslo, rome = (home.hashname for home in meshworld.homes)
     question = f"{API}/mesh/explain?from=rome.gw1&to=berlin-gw1"
 
     async def is_explained() -> bool:
-        return any(way["is_used"] for way in (await olga.get(question)).json()["ways"])
+        return any(route["is_used"] for route in (await olga.get(question)).json()["ways"])
 
     await eventually(is_explained)
-    told = (await olga.get(question)).json()
-    assert (told["from"], told["to"]) == (rome, berlin)
-    (used,) = (way for way in told["ways"] if way["is_used"])
+    answer = (await olga.get(question)).json()
+    assert (answer["from"], answer["to"]) == (rome, berlin)
+    (used,) = (route for route in answer["ways"] if route["is_used"])
     assert used["nodes"] == [rome, oslo, berlin]
     assert used["cost_us"] > 0
     assert used["why"] == "chosen: the cheapest"
-    assert told["lines"][0] == "to berlin-gw1: rome.gw1 – oslo – berlin-gw1"
-    assert any("was not asked" in line for line in told["lines"])
+    assert answer["lines"][0] == "to berlin-gw1: rome.gw1 – oslo – berlin-gw1"
+    assert any("was not asked" in line for line in answer["lines"])
     ours = (await olga.get(f"{API}/mesh/explain?from={berlin}&to=oslo")).json()
     assert not any("was not asked" in line for line in ours["lines"])
 
@@ -106,7 +106,7 @@ async def test_a_way_between_any_two_is_explained(meshworld: MeshWorld) -> None:
         (f"from={'x' * 100}&to=oslo", 400),
     ],
 )
-async def test_a_way_that_cannot_be_is_a_problem(
+async def test_a_route_between_unknown_members_is_a_problem(
     meshworld: MeshWorld, query: str, status: int
 ) -> None:
     olga = await meshworld.hub.signed_in("olga", "operator")
@@ -115,7 +115,7 @@ async def test_a_way_that_cannot_be_is_a_problem(
     assert answer.json()["detail"]
 
 
-async def test_the_matrix_sums_what_the_links_on_a_way_claim(meshworld: MeshWorld) -> None:
+async def test_the_matrix_sums_the_links_of_a_route(meshworld: MeshWorld) -> None:
     olga = await meshworld.hub.signed_in("olga", "operator")
     berlin, oslo, rome = (home.hashname for home in meshworld.homes)
 
@@ -178,7 +178,7 @@ async def test_the_mesh_is_for_operators(meshworld: MeshWorld) -> None:
     alice = await meshworld.hub.signed_in("alice")
     for path in ("graph", "matrix", "explain?from=oslo&to=rome.gw1", "queues", "queues/oslo"):
         assert (await alice.get(f"{API}/mesh/{path}")).status_code == 403
-        assert (await meshworld.hub.visitor().get(f"{API}/mesh/{path}")).status_code == 401
+        assert (await meshworld.hub.anonymous().get(f"{API}/mesh/{path}")).status_code == 401
 
 
 async def test_a_hub_without_a_node_says_how_to_name_one(tmp_path: Path, template: Path) -> None:
@@ -255,10 +255,10 @@ async def test_whatever_is_wrong_with_the_node_is_one_problem_in_bounded_time(
         hub.site.mesh = MeshSource(path, answer_s=0.5)
         olga = await hub.signed_in("olga", "operator")
         begun = time.monotonic()
-        told = await olga.get(f"{API}/mesh/graph")
+        response = await olga.get(f"{API}/mesh/graph")
         took_s = time.monotonic() - begun
-        assert (told.status_code, told.json()["code"]) == (503, "node_away"), told.text
-        assert told.headers["retry-after"]
+        assert (response.status_code, response.json()["code"]) == (503, "node_away"), response.text
+        assert response.headers["retry-after"]
         assert took_s < 10
 
 
@@ -280,7 +280,7 @@ async def test_a_node_that_is_away_is_a_problem_and_back_is_seen(tmp_path: Path)
         await source.graph()
 
 
-async def test_those_who_wait_for_a_hung_node_wait_together(tmp_path: Path) -> None:
+async def test_requests_to_a_hung_node_share_one_timeout(tmp_path: Path) -> None:
     """A hundred pages are not a hundred waits, one after the other."""
     path = tmp_path / "node.sock"
     source = MeshSource(path, answer_s=0.5)

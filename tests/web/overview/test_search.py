@@ -24,7 +24,7 @@ async def test_anothers_device_is_not_found(hubworld: World) -> None:
     assert {one["url"] for one in pages} <= {"/", "/account"}
 
 
-async def test_an_operator_finds_routers_servers_and_pages(hubworld: World) -> None:
+async def test_an_operator_finds_devices_servers_and_pages(hubworld: World) -> None:
     await hubworld.owner("alice")
     load = ServerLoad(HASHNAME, "192.0.2.9:8443", "", b"", b"", 8, 3, 1, 0, 0, 5)
     hubworld.hub.loads = [load]

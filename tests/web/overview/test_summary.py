@@ -99,7 +99,7 @@ async def test_whatever_is_the_matter_with_the_lake_the_page_shows(
         assert "cannot be read" in text
 
 
-async def test_a_node_that_is_away_is_told_and_the_rest_is_there(
+async def test_an_unavailable_mesh_node_is_shown_with_the_rest(
     tmp_path: Path, template: Path
 ) -> None:
     settings: WebSettings = msgspec.structs.replace(SETTINGS, node=tmp_path / "no.sock")

@@ -59,10 +59,10 @@ async def test_users_neither_see_nor_drain(serving: World) -> None:
         await uma.post(f"/fleet/servers/{SERVER}/drain"),
     ):
         assert answer.status_code == 403
-    assert (await serving.visitor().get("/fleet/servers")).status_code == 401
+    assert (await serving.anonymous().get("/fleet/servers")).status_code == 401
 
 
-async def test_one_that_is_silent_is_last_and_said_to_be(serving: World) -> None:
+async def test_silent_servers_come_last_and_are_marked(serving: World) -> None:
     serving.hub.loads = [load("b" * 52, 90, age_s=100), load("c" * 52, 10), load(used=20)]
     olga = await serving.signed_in("olga", "operator")
     states = [

@@ -54,7 +54,7 @@ def test_all_fates_of_reports_are_counted() -> None:
     assert {*TAKEN, *REFUSED} <= counters.keys()
 
 
-async def test_a_store_that_is_away_is_said_to_be_so(
+async def test_a_store_that_does_not_answer_is_shown_as_away(
     counted: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no() -> bool:
@@ -88,7 +88,7 @@ def test_a_rate_is_what_lies_between_two_samples(hubworld: World) -> None:
     assert samples.rates() == [2.0, 0.0, 0.0]
 
 
-async def test_the_audit_by_who_what_and_target(hubworld: World) -> None:
+async def test_the_audit_is_filtered_by_account_action_and_target(hubworld: World) -> None:
     rows = [
         AuditRow(at=time.time(), who=who, what=what, target=target, detail={"outcome": "ok"})
         for who, what, target in (
@@ -137,10 +137,10 @@ async def test_the_audit_a_page_at_a_time(hubworld: World) -> None:
 async def test_the_audit_is_for_administrators(hubworld: World, path: str, status: int) -> None:
     async with (
         aclosing(await hubworld.signed_in("olga", "operator")) as client,
-        hubworld.visitor() as nobody,
+        hubworld.anonymous() as anonymous,
     ):
         assert (await client.get(path)).status_code == status
-        assert (await nobody.get(path)).status_code == 401
+        assert (await anonymous.get(path)).status_code == 401
 
 
 async def test_topics_are_those_of_the_lakes_last_day(tmp_path: Path, template: Path) -> None:
@@ -198,9 +198,9 @@ async def test_the_last_run_of_the_lake_is_shown_where_it_failed(
         save(lake, failed)
         assert made.site.lake is not None
         made.site.lake._kept.clear()
-        told = (await client.get("/api/v1/system")).json()["lake_run"]
-        assert (told["ok"], told["step"], told["failures"]) == (False, "facts/sessions", 1)
-        assert (told["host"], told["log"]) == ("box", "/var/log/spark.log")
+        run = (await client.get("/api/v1/system")).json()["lake_run"]
+        assert (run["ok"], run["step"], run["failures"]) == (False, "facts/sessions", 1)
+        assert (run["host"], run["log"]) == ("box", "/var/log/spark.log")
         headers = {"accept": "text/html", "accept-language": "en"}
         page = (await client.get("/fleet/system", headers=headers)).text
         assert '<p id="lake-run">' in page

@@ -162,7 +162,7 @@ async def test_wrong_codes_count_like_wrong_passwords(factors: FactorWorld) -> N
 
 async def test_the_first_factor_ends_the_sessions_opened_without_one(factors: FactorWorld) -> None:
     ann = await factors.world.signed_in("ann")
-    async with factors.world.visitor() as other:
+    async with factors.world.anonymous() as other:
         body = {"login": "ann", "password": PASSWORD}
         assert (await other.post(f"{API}/session", json=body)).status_code == 201
         await factors.add_app(ann)
@@ -193,7 +193,7 @@ async def test_a_proof_takes_the_code_as_well(factors: FactorWorld) -> None:
     assert (await ann.post(f"{API}/tokens", json=token)).status_code == 403
 
 
-async def test_an_app_is_given_up_and_the_recovery_codes_with_it(factors: FactorWorld) -> None:
+async def test_removing_the_app_removes_the_recovery_codes(factors: FactorWorld) -> None:
     ann, _, codes = await factors.with_app("ann")
     again = await ann.post(f"{FACTORS}/totp")
     assert (again.status_code, again.json()["code"]) == (409, "factor_there")
@@ -217,7 +217,7 @@ async def test_no_token_reaches_factors(factors: FactorWorld) -> None:
     ann, _, _ = await factors.with_app("ann")
     wanted = {"name": "all", "scopes": ["read", "connect", "write"]}
     token = (await ann.post(f"{API}/tokens", json=wanted)).json()["token"]
-    async with factors.world.visitor(authorization=f"Bearer {token}") as program:
+    async with factors.world.anonymous(authorization=f"Bearer {token}") as program:
         for method, path in (
             ("GET", FACTORS),
             ("POST", f"{FACTORS}/totp"),

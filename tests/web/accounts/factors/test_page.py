@@ -49,7 +49,7 @@ async def test_an_app_is_set_up_and_removed(factors: FactorWorld) -> None:
 
 async def test_the_sign_in_form_takes_a_code(factors: FactorWorld) -> None:
     _, app, _ = await factors.with_app("ann")
-    async with factors.world.visitor(**BROWSER) as client:
+    async with factors.world.anonymous(**BROWSER) as client:
         assert 'autocomplete="one-time-code"' in (await client.get("/auth")).text
         form = {"login": "ann", "password": PASSWORD}
         refused = await client.post("/auth", data=form)
@@ -66,8 +66,8 @@ async def test_a_page_that_needs_a_proof_asks_for_it(factors: FactorWorld) -> No
     assert "Remove the app" not in (await ann.get("/account/factors")).text
     led = await ann.post("/account/tokens", data={"name": "ci", "scope_read": "1"})
     assert (led.status_code, led.headers["location"]) == (303, "/account/proof")
-    asked = (await ann.get("/account/proof")).text
-    assert "Code of the second factor" in asked
+    page = (await ann.get("/account/proof")).text
+    assert "Code of the second factor" in page
     wrong = await ann.post("/account/proof", data={"password": PASSWORD})
     assert (wrong.status_code, 'role="alert"' in wrong.text) == (401, True)
     form = {"password": PASSWORD, "code": app.next_code()}

@@ -32,7 +32,7 @@ async def factors(tmp_path: Path, template: Path) -> AsyncIterator[FactorWorld]:
 async def signed_in_by(
     factors: FactorWorld, passkey: SoftPasskey, handle: bytes, address: str = "192.0.2.9"
 ) -> httpx.Response:
-    async with factors.world.visitor(address) as client:
+    async with factors.world.anonymous(address) as client:
         options = await request_options(client)
         return await client.post(SIGN_IN, json={"credential": passkey.assertion(options, handle)})
 
@@ -40,7 +40,7 @@ async def signed_in_by(
 @pytest.mark.parametrize("algorithm", ["ES256", "EdDSA", "RS256"])
 async def test_a_passkey_signs_in_by_itself(factors: FactorWorld, algorithm: Algorithm) -> None:
     ann, passkey, handle = await factors.with_passkey("ann", algorithm)
-    async with factors.world.visitor() as client:
+    async with factors.world.anonymous() as client:
         options = await request_options(client)
         assert options["allowCredentials"] == []
         assert options["userVerification"] == "required"
@@ -55,7 +55,7 @@ async def test_a_passkey_signs_in_by_itself(factors: FactorWorld, algorithm: Alg
     assert (await factors.audited("session.sign_in"))[0] == {"outcome": "ok", "by": "passkey"}
 
 
-async def test_a_password_alone_signs_nobody_in_beside_a_passkey(factors: FactorWorld) -> None:
+async def test_a_password_alone_is_not_enough_with_a_passkey(factors: FactorWorld) -> None:
     ann = await factors.world.signed_in("ann")
     options = await creation_options(ann)
     body = {"name": "key", "credential": SoftPasskey.make().registration(options)}
@@ -65,7 +65,7 @@ async def test_a_password_alone_signs_nobody_in_beside_a_passkey(factors: Factor
     assert (await factors.sign_in("ann", made["recovery_codes"][0])).status_code == 201
 
 
-async def test_what_browsers_are_told_asks_for_what_we_need(factors: FactorWorld) -> None:
+async def test_creation_options_require_what_is_verified(factors: FactorWorld) -> None:
     ann, passkey, handle = await factors.with_passkey("ann")
     options = await creation_options(ann)
     assert options["rp"] == {"id": "hub.test", "name": "rookery hub"}
@@ -117,7 +117,7 @@ async def test_forged_answers_are_refused(factors: FactorWorld, kind: str) -> No
 @pytest.mark.parametrize("part", ["clientDataJSON", "authenticatorData", "signature"])
 async def test_one_changed_bit_is_refused(factors: FactorWorld, part: str) -> None:
     _, passkey, handle = await factors.with_passkey("ann")
-    async with factors.world.visitor() as client:
+    async with factors.world.anonymous() as client:
         options = await request_options(client)
         answer = passkey.assertion(options, handle)
         response = answer["response"]
@@ -134,13 +134,13 @@ async def test_one_changed_bit_is_refused(factors: FactorWorld, part: str) -> No
 
 async def test_an_answer_is_taken_once(factors: FactorWorld) -> None:
     _, passkey, handle = await factors.with_passkey("ann")
-    async with factors.world.visitor() as client:
+    async with factors.world.anonymous() as client:
         options = await request_options(client)
         cookie = client.cookies["rookery_sign_in"]
         answer = {"credential": passkey.assertion(options, handle)}
         assert (await client.post(SIGN_IN, json=answer)).status_code == 201
     headers = {"cookie": f"rookery_sign_in={cookie}"}
-    async with factors.world.visitor(**headers) as thief:
+    async with factors.world.anonymous(**headers) as thief:
         assert (await thief.post(SIGN_IN, json=answer)).status_code == 401
         # Nor is the challenge, by another signature with a counter that grew.
         later = {"credential": passkey.forged(counter=7).assertion(options, handle)}
@@ -151,7 +151,7 @@ async def test_an_answer_is_taken_once(factors: FactorWorld) -> None:
 
 async def test_an_answer_is_taken_from_the_browser_that_asked(factors: FactorWorld) -> None:
     _, passkey, handle = await factors.with_passkey("ann")
-    async with factors.world.visitor() as client, factors.world.visitor() as thief:
+    async with factors.world.anonymous() as client, factors.world.anonymous() as thief:
         answer = {"credential": passkey.assertion(await request_options(client), handle)}
         assert (await thief.post(SIGN_IN, json=answer)).status_code == 401
         await request_options(thief)
@@ -167,7 +167,7 @@ async def test_a_challenge_is_good_for_its_purpose_and_time(factors: FactorWorld
     assert (await ann.post(f"{FACTORS}/passkeys", json=body)).status_code == 403
     exchanged = {"credential": passkey.assertion(creation, handle)}
     assert (await ann.post(PROOF, json=exchanged)).status_code == 401
-    async with factors.world.visitor() as client:
+    async with factors.world.anonymous() as client:
         own = await request_options(client)
         made_up: list[Json] = [{"challenge": base64url(bytes(40))}, {"challenge": ""}]
         for options in (proof, creation, *made_up):
@@ -194,7 +194,7 @@ async def test_a_credential_belongs_to_one_account(factors: FactorWorld) -> None
     bob = await factors.world.signed_in("bob")
     body = {"name": "mine", "credential": passkey.registration(await creation_options(bob))}
     assert (await bob.post(f"{FACTORS}/passkeys", json=body)).status_code == 400
-    async with factors.world.visitor() as client:
+    async with factors.world.anonymous() as client:
         answer = passkey.assertion(await request_options(client), handle)
         named = {**answer, "id": base64url(bytes(32))}
         assert (await client.post(SIGN_IN, json={"credential": named})).status_code == 401
@@ -241,7 +241,7 @@ async def test_an_authenticator_without_a_counter_works(factors: FactorWorld) ->
         assert (await signed_in_by(factors, passkey.forged(counter=0), handle)).status_code == 201
 
 
-async def test_a_passkey_that_is_given_up_signs_nobody_in(factors: FactorWorld) -> None:
+async def test_a_removed_passkey_does_not_sign_in(factors: FactorWorld) -> None:
     ann, passkey, handle = await factors.with_passkey("ann")
     mallory = await factors.world.signed_in("mallory")
     (row,) = (await ann.get(FACTORS)).json()["passkeys"]
@@ -262,7 +262,7 @@ async def test_an_account_holds_a_bounded_number_of_passkeys(factors: FactorWorl
 
 
 async def test_strangers_who_ask_for_challenges_fill_no_table(factors: FactorWorld) -> None:
-    async with factors.world.visitor() as client:
+    async with factors.world.anonymous() as client:
         challenges = {str((await request_options(client))["challenge"]) for _ in range(50)}
     assert len(challenges) == 50
     hashed, now = bytes(32), factors.clock()
@@ -282,7 +282,7 @@ async def test_wrong_answers_are_counted_by_address(factors: FactorWorld) -> Non
 
 
 async def test_a_hub_without_a_name_has_no_passkeys(factors: FactorWorld) -> None:
-    async with factors.world.visitor(host="192.0.2.1:8420") as client:
+    async with factors.world.anonymous(host="192.0.2.1:8420") as client:
         refused = await client.post(f"{SIGN_IN}/options")
     assert (refused.status_code, refused.json()["code"]) == (409, "no_host_name")
 
@@ -293,7 +293,7 @@ async def test_behind_a_proxy_passkeys_belong_to_the_public_name(
     settings = msgspec.structs.replace(SETTINGS, public_url="https://hub.example.org")
     async with factor_world(tmp_path, template, settings) as factors:
         await factors.world.account("ann")
-        async with factors.world.visitor(host="hub.example.org") as ann:
+        async with factors.world.anonymous(host="hub.example.org") as ann:
             body = {"login": "ann", "password": PASSWORD}
             url = "https://hub.test"
             assert (await ann.post(f"{url}{API}/session", json=body)).status_code == 201

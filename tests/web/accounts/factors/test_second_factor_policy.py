@@ -69,7 +69,7 @@ async def test_an_administrator_without_one_may_only_set_one_up(
 
 
 @pytest.mark.parametrize(
-    ("settings", "role", "is_asked"),
+    ("settings", "role", "is_required"),
     [
         (SETTINGS, "admin", False),
         (ADMINS, "user", False),
@@ -79,14 +79,14 @@ async def test_an_administrator_without_one_may_only_set_one_up(
     ],
 )
 async def test_the_policy_says_whom_it_is_about(
-    tmp_path: Path, template: Path, settings: WebSettings, role: Role, is_asked: bool
+    tmp_path: Path, template: Path, settings: WebSettings, role: Role, is_required: bool
 ) -> None:
     async with factor_world(tmp_path, template, settings) as factors:
         client = await factors.world.signed_in("ann", role)
-        assert is_refused(await client.get(f"{API}/devices")) == is_asked
+        assert is_refused(await client.get(f"{API}/devices")) == is_required
 
 
-async def test_a_token_is_no_way_round_the_policy(tmp_path: Path, template: Path) -> None:
+async def test_a_token_does_not_bypass_the_policy(tmp_path: Path, template: Path) -> None:
     """One that was made while its owner was no administrator."""
     async with factor_world(tmp_path, template, ADMINS) as factors:
         ann = await factors.world.signed_in("ann")
@@ -94,7 +94,7 @@ async def test_a_token_is_no_way_round_the_policy(tmp_path: Path, template: Path
         token = (await ann.post(f"{API}/tokens", json=wanted)).json()["token"]
         account = await factors.world.site.accounts.find("ann")
         assert account is not None
-        async with factors.world.visitor(authorization=f"Bearer {token}") as program:
+        async with factors.world.anonymous(authorization=f"Bearer {token}") as program:
             assert (await program.get(f"{API}/devices")).status_code == 200
             await factors.world.site.accounts.set_role(account.id, "admin")
             assert is_refused(await program.get(f"{API}/audit"))

@@ -51,7 +51,7 @@ def test_another_program_has_the_same_codes() -> None:
         assert found.stdout.strip() == code_at(secret, step_of(now)), found.stderr
 
 
-def test_a_code_is_good_for_its_half_minute_and_those_beside_it() -> None:
+def test_a_code_is_valid_in_its_half_minute_and_the_neighbours() -> None:
     now, present = 1_700_000_010.0, step_of(1_700_000_010.0)
     good = [
         step
@@ -73,7 +73,7 @@ def test_what_is_no_code_is_none(text: str) -> None:
     assert not is_code(text)
 
 
-def test_apps_are_told_who_we_are_and_the_secret() -> None:
+def test_the_uri_for_apps_has_issuer_account_and_secret() -> None:
     uri = otpauth_uri(SECRET, "rookery hub.test", "ann@example.org")
     assert uri == (
         "otpauth://totp/rookery%20hub.test%3Aann%40example.org"

@@ -37,10 +37,10 @@ def vector_key() -> AuthenticatorData:
 
 
 def test_the_vector_is_read() -> None:
-    told = vector_key()
-    assert told.credential == octets("registration", "credential")
-    assert told.rp_id_hash == sha256(PARTY.rp_id.encode()).digest()
-    assert isinstance(cose.parse_key(told.key), ec.EllipticCurvePublicKey)
+    data = vector_key()
+    assert data.credential == octets("registration", "credential")
+    assert data.rp_id_hash == sha256(PARTY.rp_id.encode()).digest()
+    assert isinstance(cose.parse_key(data.key), ec.EllipticCurvePublicKey)
     for part, kind in (("registration", "webauthn.create"), ("sign_in", "webauthn.get")):
         client_data = read_client_data(octets(part, "client_data"))
         found = check_client_data(client_data, kind, PARTY)  # type: ignore[arg-type]
@@ -73,9 +73,9 @@ def test_the_vector_verified_no_user_so_it_is_refused() -> None:
 
 
 def test_an_answer_to_another_ceremony_is_refused() -> None:
-    told = read_client_data(octets("registration", "client_data"))
+    data = read_client_data(octets("registration", "client_data"))
     with pytest.raises(AuthenticationError, match="another ceremony"):
-        check_client_data(told, "webauthn.get", PARTY)
+        check_client_data(data, "webauthn.get", PARTY)
 
 
 def weak_rsa() -> dict[int, object]:
@@ -125,8 +125,8 @@ def test_authenticator_data_with_more_behind_it_is_refused() -> None:
 def test_extensions_are_passed_over() -> None:
     plain = bytearray(octets("sign_in", "authenticator_data"))
     plain[32] |= 0x80
-    told = AuthenticatorData.parse(bytes(plain) + written({"credProtect": 2}))
-    assert told.counter == 0
+    data = AuthenticatorData.parse(bytes(plain) + written({"credProtect": 2}))
+    assert data.counter == 0
     with pytest.raises(DecodeError):
         AuthenticatorData.parse(bytes(plain) + written([1]))
 
@@ -138,8 +138,8 @@ def test_base64url_has_one_form(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "told", "expected"),
+    ("stored", "received", "expected"),
     [(0, 0, False), (0, 1, False), (1, 2, False), (1, 1, True), (2, 1, True), (1, 0, True)],
 )
-def test_a_counter_that_does_not_grow_is_a_copy(kept: int, told: int, expected: bool) -> None:
-    assert is_cloned(kept, told) == expected
+def test_a_counter_that_does_not_grow_is_a_copy(stored: int, received: int, expected: bool) -> None:
+    assert is_cloned(stored, received) == expected

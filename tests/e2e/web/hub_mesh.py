@@ -32,7 +32,7 @@ LINKS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class MeshBeside:
+class HubMesh:
     """Its homes by name; nodes end one by one, or all at the end."""
 
     def __init__(self, folder: Path, links: Mapping[str, tuple[str, ...]]) -> None:
@@ -89,9 +89,9 @@ class MeshBeside:
 
 
 @contextmanager
-def mesh_beside(folder: Path, links: Mapping[str, tuple[str, ...]] = LINKS) -> Iterator[MeshBeside]:
+def hub_mesh(folder: Path, links: Mapping[str, tuple[str, ...]] = LINKS) -> Iterator[HubMesh]:
     """Once the first node finds all others."""
-    mesh = MeshBeside(folder, links)
+    mesh = HubMesh(folder, links)
     mesh.open()
     try:
         yield mesh

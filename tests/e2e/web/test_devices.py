@@ -62,7 +62,7 @@ def open_as(browser: Browser, world: World) -> Iterator[Callable[[str], Page]]:
             stack.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(PATIENCE_MS)
-            page.on("console", lambda said: note(said, complaints))
+            page.on("console", lambda printed: note(printed, complaints))
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.goto("/registration")
             page.get_by_label("Login").fill(login)
@@ -75,9 +75,9 @@ def open_as(browser: Browser, world: World) -> Iterator[Callable[[str], Page]]:
     assert complaints == []
 
 
-def note(said: ConsoleMessage, complaints: list[str]) -> None:
-    if said.type == "error":
-        complaints.append(said.text)
+def note(message: ConsoleMessage, complaints: list[str]) -> None:
+    if message.type == "error":
+        complaints.append(message.text)
 
 
 def added(page: Page, agents: Agents, name: str, mac: str) -> None:
@@ -219,14 +219,14 @@ def test_a_device_is_claimed_with_the_code_that_it_shows_and_goes_silent_live(
     """F15."""
     page, mac = open_as("cleo"), "02:00:00:00:0c:01"
     agent = agents("cellar", mac)
-    said: list[str] = []
+    printed: list[str] = []
 
     def is_code_shown() -> bool:
-        said.append(agent.errors())
-        return "claim code" in "".join(said)
+        printed.append(agent.errors())
+        return "claim code" in "".join(printed)
 
     eventually(is_code_shown)
-    found = re.search(r"claim code (\S+)", "".join(said))
+    found = re.search(r"claim code (\S+)", "".join(printed))
     assert found is not None
     page.goto("/add")
     page.get_by_label("MAC address").fill(mac)
