@@ -56,7 +56,7 @@ def test_our_certificate_is_shown_to_members_and_peers_only() -> None:
     assert ada.hashname not in bob.endpoint.links
 
 
-def test_a_guest_is_told_our_addresses_once_it_has_shown_a_certificate() -> None:
+def test_a_stranger_learns_our_addresses_once_it_has_shown_a_certificate() -> None:
     """Its answer says how it sees us; a guest that shows none is never asked."""
     world = NodeWorld()
     ada, bob, carol = (

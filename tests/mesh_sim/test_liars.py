@@ -50,7 +50,7 @@ def test_who_says_that_her_links_cost_nothing_draws_no_routes(seed: int) -> None
     check_shift(one, world)
 
 
-def test_who_says_that_she_held_beats_draws_no_routes_and_is_named(seed: int) -> None:
+def test_who_says_that_she_held_pings_draws_no_routes_and_is_named(seed: int) -> None:
     """Also together with the other lie; her neighbours say what they measure instead."""
 
     def harm(world: MeshWorld, node: SimulatedMember) -> None:

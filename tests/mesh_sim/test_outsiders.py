@@ -207,7 +207,7 @@ def test_what_a_revoked_member_says_later_is_refused(world: MeshWorld) -> None:
 
 
 @pytest.mark.parametrize("takes_joins", [False, True])
-def test_a_revoked_member_is_no_guest_but_where_it_can_be_invited_again(
+def test_a_revoked_member_may_connect_only_where_it_can_be_invited_again(
     world: MeshWorld, takes_joins: bool
 ) -> None:
     """Or it would have a link for ten seconds, again and again."""

@@ -59,19 +59,8 @@ from rookery.wire.mesh.node_id import NodeId, node_id
 from rookery.wire.octets import Octets, tail
 
 
-def expel(node: "Node", member: Member, now: float) -> None:
-    """All of it at once, so that nothing outlives the membership."""
-    node.rejected_frames.note(member.hashname, "no member any more", is_member=True)
-    node.neighbourhood.expel(member)
-    node.tunnels.expel(member.hashname, now)
-    node.data_plane.forget(member.node)
-    node.route_prober.forget(member.node)
-    node.database.forget(member.node)
-    node.peering.expel(member, now)
-
-
 class Timed(Protocol):
-    """Asked when, and called then."""
+    """A part of a node with a deadline, after which `tick` is called."""
 
     @property
     def deadline(self) -> float | None: ...
@@ -424,12 +413,22 @@ class Node:
         if record is not None:
             self.flooding.publish(record, now, unix_s)
 
+    def _expel(self, member: Member, now: float) -> None:
+        """Let go of everything about a former member at once: nothing outlives the membership."""
+        self.rejected_frames.note(member.hashname, "no member any more", is_member=True)
+        self.neighbourhood.expel(member)
+        self.tunnels.expel(member.hashname, now)
+        self.data_plane.forget(member.node)
+        self.route_prober.forget(member.node)
+        self.database.forget(member.node)
+        self.peering.expel(member, now)
+
     def _members_changed(self, now: float) -> None:
         """Expel former members, and update which members may relay."""
         for node in self.membership.members:
             self.table.changed(self.graph.reconsider(node))
         for member in self.membership.refresh(self._endpoint.wall(now)):
-            expel(self, member, now)
+            self._expel(member, now)
 
     def _knows(self, hashname: str) -> bool:
         return self.membership.by_hashname(hashname) is not None

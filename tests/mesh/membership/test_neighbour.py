@@ -319,7 +319,7 @@ def test_the_quicker_of_two_streams_is_taken() -> None:
     assert world.alice.sent[-1][1] == ALICES_STREAM
 
 
-def test_beats_over_paths_that_the_link_does_not_have_are_ignored() -> None:
+def test_pings_over_paths_that_the_link_does_not_have_are_ignored() -> None:
     world = stream_world()
     ping = Ping(sequence=1, sent_us=0, next_s=1, report=PingReport())
     stranger = NetPath("tcp4", "198.51.100.9", 1)
@@ -350,7 +350,7 @@ def test_other_frames_are_none_of_its_business() -> None:
         world.a.received(FORWARD, ALICES_STREAM, b"\1", b"", 0.0)
 
 
-def test_a_flood_of_beats_is_not_answered_in_full() -> None:
+def test_a_flood_of_pings_is_not_answered_in_full() -> None:
     world = stream_world()
     world.run(1.0)
     before = len(world.bob.sent)

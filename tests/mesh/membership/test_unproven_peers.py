@@ -3,7 +3,7 @@
 from rookery.mesh.membership.peering import UNPROVEN_MAX, UNPROVEN_S, UnprovenPeers
 
 
-def test_a_guest_stays_for_a_while_and_not_longer() -> None:
+def test_a_stranger_may_stay_for_a_while_and_no_longer() -> None:
     unproven_peers = UnprovenPeers()
     assert unproven_peers.admit("a", 0.0)
     assert unproven_peers.admit("b", 1.0)

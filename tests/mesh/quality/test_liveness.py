@@ -105,7 +105,7 @@ def test_idle_paths_beat_every_15_s() -> None:
     assert path.sent[-1][1].next_s == 15
 
 
-def test_traffic_makes_beats_quick_for_10_s() -> None:
+def test_traffic_makes_pings_quick_for_10_s() -> None:
     """M2"""
     path = Path()
     path.run(20.0)
@@ -151,7 +151,7 @@ def test_one_lost_beat_is_no_suspicion() -> None:
     assert [condition for _, condition in path.changes] == [PathCondition.JOINING, PathCondition.UP]
 
 
-def test_two_lost_beats_are_a_suspicion_that_an_answer_ends() -> None:
+def test_two_lost_pings_are_a_suspicion_that_an_answer_ends() -> None:
     path = Path(lambda now, _: not 20.0 <= now < 21.5)
     busy(path, 40.0)
     states = [condition for _, condition in path.changes]
@@ -208,7 +208,7 @@ def test_a_path_that_stops_passing_large_packets_goes_down_at_once_under_load() 
     assert path.when(PathCondition.DOWN) <= 20.0 + 4.5
 
 
-def test_small_traffic_needs_no_large_beats() -> None:
+def test_small_traffic_needs_no_large_pings() -> None:
     path = Path()
     busy(path, 28.0, size_out=10)
     assert [at for at, ping in path.sent if ping.size == DATA_SIZE] == [0.0]

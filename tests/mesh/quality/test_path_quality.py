@@ -124,7 +124,7 @@ def test_a_beat_is_answered_once() -> None:
     assert quality.srtt_s == pytest.approx(0.1)
 
 
-def test_answers_to_beats_long_gone_are_forgotten() -> None:
+def test_answers_to_pings_long_gone_are_forgotten() -> None:
     quality = PathQuality()
     for sequence in range(1, 66):
         quality.sent(sequence, float(sequence))
@@ -185,7 +185,7 @@ def test_what_is_still_under_way_is_not_lost() -> None:
     assert quality.loss_out == 0
 
 
-def test_beats_before_the_peer_was_there_are_not_lost() -> None:
+def test_pings_before_the_peer_was_there_are_not_lost() -> None:
     quality = PathQuality()
     for sequence in range(1, 5):
         quality.sent(sequence, float(sequence))

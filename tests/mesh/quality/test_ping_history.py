@@ -32,7 +32,7 @@ def test_a_late_beat_fills_its_gap() -> None:
     assert history(1, 3, 2).loss(32) == 0
 
 
-def test_only_the_last_beats_count() -> None:
+def test_only_the_last_pings_count() -> None:
     made = history(1, 34)
     for sequence in range(35, 66):
         made.add(sequence)
@@ -40,7 +40,7 @@ def test_only_the_last_beats_count() -> None:
     assert made.loss(64) > 0
 
 
-def test_overdue_beats_are_losses() -> None:
+def test_overdue_pings_are_losses() -> None:
     made = history(1, 2)
     assert made.loss(32, overdue=2) == 0.5
     assert history(*range(1, 33)).loss(32, overdue=1000) == 1

@@ -459,7 +459,7 @@ def test_a_flood_of_offers_is_refused() -> None:
         world.b.received(COMPANION, BOBS_STREAM, *frame.serialize(), world.now)
 
 
-def test_a_flood_of_beats_is_not_answered_in_full() -> None:
+def test_a_flood_of_pings_is_not_answered_in_full() -> None:
     world = up_world()
     sent = len(world.bob.sent)
     for sequence in range(100, 200):
@@ -493,7 +493,7 @@ def test_a_gone_ends_it() -> None:
     assert not world.alice.udp_usable
 
 
-def test_beats_of_another_path_or_attempt_change_nothing() -> None:
+def test_pings_of_another_path_or_attempt_change_nothing() -> None:
     world = up_world()
     sent = len(world.bob.sent)
     elsewhere = NetPath("udp4", ALICE_IP, 9999)

@@ -117,7 +117,7 @@ def test_a_dearer_route_is_taken_when_the_cheapest_has_too_many_hops() -> None:
     assert cheapest(paths, D, 2, without={node(4)}) is None
 
 
-def test_there_is_no_route_to_oneself_or_to_nobody() -> None:
+def test_there_is_no_route_to_itself_or_to_no_node() -> None:
     paths = ShortestPaths(graph_of([(0, 1, 1)]), A)
     assert cheapest(paths, A, 16) is None
     assert cheapest(paths, D, 16) is None
