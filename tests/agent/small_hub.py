@@ -38,7 +38,7 @@ class SmallHub(asyncio.DatagramProtocol):
         self.answers: list[Message | None] = []  # to the asks, in order; None: closes
         self.is_deaf = False
         self.skew_s = 0.0  # of its clock
-        self._desk = self._new_desk()
+        self._validator = self._new_validator()
         self._udp: asyncio.DatagramTransport | None = None
         self._tcp: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -49,8 +49,8 @@ class SmallHub(asyncio.DatagramProtocol):
         return self._udp
 
     @property
-    def desk(self) -> ReportValidator:
-        return self._desk
+    def validator(self) -> ReportValidator:
+        return self._validator
 
     @property
     def link(self) -> LinkAddress:
@@ -100,19 +100,19 @@ class SmallHub(asyncio.DatagramProtocol):
         """As a hub whose stores and secrets are all gone."""
         self.entries.clear()
         self.master = os.urandom(32)
-        self._desk = self._new_desk()
+        self._validator = self._new_validator()
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         if self.is_deaf or self._udp is None:
             return
         now = time.time() + self.skew_s
-        incoming = self._desk.read(data, f"{addr[0]}:{addr[1]}", now)
+        incoming = self._validator.read(data, f"{addr[0]}:{addr[1]}", now)
         if incoming is None:
             return
         code = self.codes.get(incoming.code_id or b"")
         wish = self.wishes.get(incoming.sender)
         entry = self.entries.get(incoming.sender)
-        outcome = self._desk.receive(incoming, entry, code, wish, now)
+        outcome = self._validator.receive(incoming, entry, code, wish, now)
         if outcome.changed is not None:
             self.entries[incoming.sender] = outcome.changed
         if outcome.spool is not None:
@@ -121,17 +121,17 @@ class SmallHub(asyncio.DatagramProtocol):
             if answer:
                 self._udp.sendto(answer, addr)
 
-    def _new_desk(self) -> ReportValidator:
+    def _new_validator(self) -> ReportValidator:
         return ReportValidator(self.identity, self.master, os.urandom, time.time(), self.settings)
 
     def _accept(self) -> SealedConnection:
         line = SealedConnection.accept(self.identity)
-        task = asyncio.get_running_loop().create_task(self._attend(line))
+        task = asyncio.get_running_loop().create_task(self._serve(line))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return line
 
-    async def _attend(self, line: SealedConnection) -> None:
+    async def _serve(self, line: SealedConnection) -> None:
         try:
             tlv = await line.receive()
             if tlv is not None:

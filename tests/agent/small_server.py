@@ -99,12 +99,12 @@ class SmallServer:
 
     def _accept(self) -> SealedConnection:
         line = SealedConnection.accept(self.identity)
-        task = asyncio.get_running_loop().create_task(self._attend(line))
+        task = asyncio.get_running_loop().create_task(self._serve(line))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return line
 
-    async def _attend(self, line: SealedConnection) -> None:
+    async def _serve(self, line: SealedConnection) -> None:
         self.peers.append(await line.authenticated())
         if self.dies == "connected":
             line.abort()
@@ -112,7 +112,7 @@ class SmallServer:
         tlv = await line.receive()
         if tlv is None:
             return
-        self.arrivals.append(self._guest(tlv))
+        self.arrivals.append(self._first_message(tlv))
         if self.dies == "arrived":
             line.abort()
         elif self.dies == "refuses":
@@ -125,7 +125,7 @@ class SmallServer:
             elif not self.line.done():
                 self.line.set_result(line)
 
-    def _guest(self, tlv: Tlv) -> ArriveMessage | AttendMessage:
-        guest = decode(tlv)
-        assert isinstance(guest, ArriveMessage | AttendMessage)
-        return guest
+    def _first_message(self, tlv: Tlv) -> ArriveMessage | AttendMessage:
+        message = decode(tlv)
+        assert isinstance(message, ArriveMessage | AttendMessage)
+        return message

@@ -10,7 +10,7 @@ from rookery.wire.fleet.telemetry import LinkTelemetry
 from tests.runtime.colony import BOB, Colony
 
 
-async def test_links_that_are_measured_are_told(tmp_path: Path) -> None:
+async def test_measured_links_are_reported(tmp_path: Path) -> None:
     control = await ControlServer.bind(Colony(), tmp_path / FILE_NAME)
     try:
         links = await NodeLinkSampler(tmp_path).sample()
@@ -21,7 +21,7 @@ async def test_links_that_are_measured_are_told(tmp_path: Path) -> None:
     )
 
 
-async def test_a_node_that_is_away_has_none_and_is_told_of_once(
+async def test_a_node_that_is_away_has_no_links_and_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     links = NodeLinkSampler(tmp_path)

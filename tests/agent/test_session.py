@@ -49,19 +49,21 @@ def methods() -> Dispatcher:
     return dispatcher(ConfigFile(AgentConfig(), None), ExecAllowList())
 
 
-def visit(hub: SmallHub, limits: AgentSessionLimits = QUICK) -> AgentSession:
+def make_session(hub: SmallHub, limits: AgentSessionLimits = QUICK) -> AgentSession:
     return AgentSession(identity("router"), hub.address, methods(), WISH, limits)
 
 
-async def test_a_called_device_asks_goes_and_serves(hub: SmallHub, server: SmallServer) -> None:
+async def test_a_called_device_asks_the_hub_and_serves_at_the_server(
+    hub: SmallHub, server: SmallServer
+) -> None:
     """F9, F10, F11: by ASK and DIRECT to the server, by ARRIVE and WELCOME to its client."""
     hub.answers = [server.direct(WISH)]
-    running = asyncio.get_running_loop().create_task(visit(hub).run())
+    running = asyncio.get_running_loop().create_task(make_session(hub).run())
     info = await server.call("system.info")
     assert isinstance(info, dict)
     assert info["memory_total"] > 0
     assert hub.asks == [AskMessage(WISH)]
-    assert [(guest.seat, guest.ticket) for guest in server.arrivals] == [("seat", "ticket")]
+    assert [(message.seat, message.ticket) for message in server.arrivals] == [("seat", "ticket")]
     assert server.peers == [identity("router").hashname]
     await server.end()
     await running
@@ -72,7 +74,7 @@ async def test_what_is_not_allowed_or_not_there_is_answered_so(
 ) -> None:
     """F11: exec is refused by default, and the visit goes on."""
     hub.answers = [server.direct(WISH)]
-    running = asyncio.get_running_loop().create_task(visit(hub).run())
+    running = asyncio.get_running_loop().create_task(make_session(hub).run())
     denied = await server.call("exec", {"argv": ["/bin/true"]})
     assert isinstance(denied, dict)
     assert "allow list" in str(denied["data"])
@@ -123,7 +125,7 @@ async def test_a_server_that_dies_sends_the_device_back_to_the_hub(
     """F9: at each step; the hub names the next server."""
     async with SmallServer(dies, "other") as dying:
         hub.answers = [dying.direct(WISH), server.direct(WISH)]
-        running = asyncio.get_running_loop().create_task(visit(hub).run())
+        running = asyncio.get_running_loop().create_task(make_session(hub).run())
         assert await server.call("system.uptime")
         assert len(hub.asks) == 2
         assert dying.peers == [identity("router").hashname]
@@ -135,7 +137,7 @@ async def test_a_server_that_is_not_there_sends_it_back(hub: SmallHub, server: S
     async with SmallServer(name="other") as gone:
         away = gone.direct(WISH)
     hub.answers = [away, server.direct(WISH)]
-    running = asyncio.get_running_loop().create_task(visit(hub).run())
+    running = asyncio.get_running_loop().create_task(make_session(hub).run())
     assert await server.call("system.uptime")
     await server.end()
     await running
@@ -147,7 +149,7 @@ async def test_a_server_with_other_keys_is_not_served(hub: SmallHub, server: Sma
         meant = msgspec.structs.replace(server.address, tcp=impostor.address.tcp)
         hub.answers = [DirectMessage(WISH, "seat", meant, "ticket")]
         with pytest.raises(WishGoneError):
-            await visit(hub).run()
+            await make_session(hub).run()
         assert impostor.arrivals == []
 
 
@@ -159,13 +161,13 @@ async def test_a_server_that_is_described_wrongly_is_not_dialled(
     described = msgspec.structs.replace(server.address, **{field: wrong})
     hub.answers = [DirectMessage(WISH, "seat", described, "ticket")]
     with pytest.raises(WishGoneError):
-        await visit(hub).run()
+        await make_session(hub).run()
     assert server.peers == []
 
 
-async def test_nobody_wishes_any_more(hub: SmallHub) -> None:
+async def test_a_wish_that_is_gone(hub: SmallHub) -> None:
     with pytest.raises(WishGoneError, match="nobody wishes"):
-        await visit(hub).run()
+        await make_session(hub).run()
     assert len(hub.asks) == 1
 
 
@@ -175,7 +177,7 @@ async def test_a_device_that_is_denied_does_not_insist(hub: SmallHub) -> None:
         FaultMessage(FaultCode.DENIED, "not you"),
     ]
     with pytest.raises(DeniedError, match="not you"):
-        await visit(hub).run()
+        await make_session(hub).run()
     assert len(hub.asks) == 1
 
 
@@ -195,7 +197,7 @@ async def test_asking_has_an_end(
     said = server.direct(WISH + 1) if isinstance(answer, str) else answer
     hub.answers = [said] * 5
     with pytest.raises(UnreachableError, match="gave up after 3"):
-        await visit(hub).run()
+        await make_session(hub).run()
     assert len(hub.asks) == 3
     assert server.peers == []
 
@@ -204,7 +206,7 @@ async def test_a_hub_that_is_away_is_asked_again(hub: SmallHub, server: SmallSer
     hub.answers = [server.direct(WISH)]
     await hub.go()
     patient = msgspec.structs.replace(QUICK, asks_max=50, backoff_s=0.05, backoff_s_max=0.05)
-    running = asyncio.get_running_loop().create_task(visit(hub, patient).run())
+    running = asyncio.get_running_loop().create_task(make_session(hub, patient).run())
     await asyncio.sleep(0.1)
     await hub.come()
     assert await server.call("system.uptime")
@@ -216,7 +218,7 @@ async def test_a_server_that_says_nothing_is_left(hub: SmallHub, server: SmallSe
     hub.answers = [server.direct(WISH)]
     impatient = msgspec.structs.replace(QUICK, idle_s=0.05)
     with pytest.raises(WishGoneError):
-        await visit(hub, impatient).run()
+        await make_session(hub, impatient).run()
     assert len(hub.asks) == 2
 
 
@@ -234,7 +236,7 @@ async def test_hostile_words_of_a_server_do_not_harm(
     hostile: Tlv, hub: SmallHub, server: SmallServer
 ) -> None:
     hub.answers = [server.direct(WISH)]
-    running = asyncio.get_running_loop().create_task(visit(hub).run())
+    running = asyncio.get_running_loop().create_task(make_session(hub).run())
     line = await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
     line.send(hostile)
     if hostile.tag == 4:
@@ -248,7 +250,7 @@ async def test_hostile_words_of_a_server_do_not_harm(
             await running
 
 
-async def test_one_visit_for_a_wish_and_few_in_all(hub: SmallHub) -> None:
+async def test_one_session_for_a_wish_and_few_in_all(hub: SmallHub) -> None:
     begun: list[int] = []
 
     def begin(wish: int) -> AgentSession:

@@ -149,7 +149,7 @@ async def test_a_hub_that_is_away_is_unreachable() -> None:
         await HubApi(f"http://127.0.0.1:{port}").me()
 
 
-async def test_whoever_stops_listening_need_not_wait() -> None:
+async def test_a_closed_event_stream_does_not_wait() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(TimeoutError):

@@ -19,7 +19,7 @@ def test_what_is_saved_is_read_by_its_owner_alone(tmp_path: Path) -> None:
     assert "rk_secret" not in repr(ANN)
 
 
-def test_nobody_is_signed_in_at_first_and_after_signing_out(tmp_path: Path) -> None:
+def test_there_are_no_credentials_at_first_and_after_signing_out(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(UsageError, match="rookery login"):
             credentials.load(tmp_path)

@@ -49,12 +49,12 @@ def grant(server: SmallServer) -> Grant:
     )
 
 
-async def attended(server: SmallServer) -> tuple[DeviceRpcSession, SealedConnection]:
+async def opened(server: SmallServer) -> tuple[DeviceRpcSession, SealedConnection]:
     session = await DeviceRpcSession.open(identity("client"), grant(server))
     return session, await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
 
 
-async def heard(line: SealedConnection) -> bytes:
+async def received(line: SealedConnection) -> bytes:
     """The next message that the client has sent."""
     joiner, message = RpcJoiner(), None
     while message is None:
@@ -66,42 +66,42 @@ async def heard(line: SealedConnection) -> bytes:
 
 async def test_calls_are_answered_by_their_ids(server: SmallServer) -> None:
     """F11: at once, and in any order."""
-    session, line = await attended(server)
+    session, line = await opened(server)
     async with session, asyncio.TaskGroup() as tasks:
         one = tasks.create_task(session.call("one", {"a": 1}))
         two = tasks.create_task(session.call("two"))
-        first, second = await heard(line), await heard(line)
+        first, second = await received(line), await received(line)
         assert first == b'{"jsonrpc":"2.0","method":"one","params":{"a":1},"id":1}'
         assert second == b'{"jsonrpc":"2.0","method":"two","id":2}'
         line.send(*split(b'[{"jsonrpc":"2.0","result":"2","id":2}]'))
         line.send(*split(b'{"jsonrpc":"2.0","result":[1],"id":1}'))
     assert (one.result(), two.result()) == ([1], "2")
-    assert [(guest.seat, guest.ticket) for guest in server.arrivals] == [("seat", "ticket")]
+    assert [(message.seat, message.ticket) for message in server.arrivals] == [("seat", "ticket")]
     assert isinstance(server.arrivals[0], AttendMessage)
 
 
 async def test_large_messages_come_in_parts(server: SmallServer) -> None:
-    session, line = await attended(server)
+    session, line = await opened(server)
     async with session, asyncio.TaskGroup() as tasks:
         large = "x" * 300_000
         calling = tasks.create_task(session.call("echo", [large]))
-        assert len(await heard(line)) > 300_000
+        assert len(await received(line)) > 300_000
         line.send(*split(msgspec.json.encode({"jsonrpc": "2.0", "result": large, "id": 1})))
     assert calling.result() == large
 
 
 async def test_a_call_that_is_too_long_is_not_sent(server: SmallServer) -> None:
-    session, _ = await attended(server)
+    session, _ = await opened(server)
     async with session:
         with pytest.raises(UsageError, match="too long"):
             await session.call("echo", ["x" * (2 << 20)])
 
 
-async def test_an_error_is_told_with_its_data(server: SmallServer) -> None:
-    session, line = await attended(server)
+async def test_an_error_is_raised_with_its_data(server: SmallServer) -> None:
+    session, line = await opened(server)
     async with session, asyncio.TaskGroup() as tasks:
         calling = tasks.create_task(_failing(session))
-        await heard(line)
+        await received(line)
         line.send(
             *split(
                 b'{"jsonrpc":"2.0","error":{"code":-32004,"message":"Denied","data":{"r":7}},"id":1}'
@@ -119,30 +119,30 @@ async def _failing(session: DeviceRpcSession, timeout_s: float = 10.0) -> Rooker
 
 
 async def test_an_answer_that_does_not_come_is_not_waited_for(server: SmallServer) -> None:
-    session, line = await attended(server)
+    session, line = await opened(server)
     async with session, asyncio.TaskGroup() as tasks:
         error = await _failing(session, 0.05)
         assert "no answer to method" in str(error)
         calling = tasks.create_task(session.call("next"))
         line.send(*split(b'{"jsonrpc":"2.0","result":"late","id":1}'))
-        await heard(line)
-        assert (await heard(line)).endswith(b'"id":2}')
+        await received(line)
+        assert (await received(line)).endswith(b'"id":2}')
         line.send(*split(b'{"jsonrpc":"2.0","result":"in time","id":2}'))
     assert calling.result() == "in time"
 
 
 async def test_calls_that_were_given_up_make_room(server: SmallServer) -> None:
-    session, _ = await attended(server)
+    session, _ = await opened(server)
     async with session:
         await asyncio.gather(*(_failing(session, 0.01) for _ in range(CALLS_MAX)))
         assert "no answer" in str(await _failing(session, 0.01))
 
 
 async def test_a_server_that_goes_ends_the_calls(server: SmallServer) -> None:
-    session, line = await attended(server)
+    session, line = await opened(server)
     async with session, asyncio.TaskGroup() as tasks:
         calling = tasks.create_task(_failing(session))
-        await heard(line)
+        await received(line)
         line.send(encode(FaultMessage(FaultCode.CLOSING, "the server stops")))
         line.close()
         assert "the server stops" in str(await session.wait_closed())
@@ -155,26 +155,26 @@ async def test_a_server_that_goes_ends_the_calls(server: SmallServer) -> None:
     "hostile", [Tlv(tags.RPC, b"rubbish"), Tlv(tags.RPC_PART, b""), Tlv(9999, b""), Tlv(1, b"\xc1")]
 )
 async def test_hostile_words_end_the_session(hostile: Tlv, server: SmallServer) -> None:
-    session, line = await attended(server)
+    session, line = await opened(server)
     async with session:
         line.send(hostile)
         failure = await asyncio.wait_for(session.wait_closed(), PATIENCE_S)
         assert isinstance(failure, RemoteError | UnreachableError)
 
 
-async def test_answers_that_nobody_waits_for_are_passed_over(server: SmallServer) -> None:
-    session, line = await attended(server)
+async def test_unexpected_answers_are_ignored(server: SmallServer) -> None:
+    session, line = await opened(server)
     async with session, asyncio.TaskGroup() as tasks:
         line.send(*split(b'{"jsonrpc":"2.0","result":1,"id":99}'))
         line.send(*split(b'{"jsonrpc":"2.0","method":"hello"}'))
         calling = tasks.create_task(session.call("method"))
-        await heard(line)
+        await received(line)
         line.send(*split(b'{"jsonrpc":"2.0","result":1,"id":1}'))
     assert calling.result() == 1
 
 
 async def test_few_calls_wait_at_once(server: SmallServer) -> None:
-    session, _ = await attended(server)
+    session, _ = await opened(server)
     async with session:
         waiting = [
             asyncio.get_running_loop().create_task(_failing(session)) for _ in range(CALLS_MAX)
@@ -185,12 +185,12 @@ async def test_few_calls_wait_at_once(server: SmallServer) -> None:
     assert all(isinstance(error, UnreachableError) for error in await asyncio.gather(*waiting))
 
 
-async def test_whoever_leaves_says_so(server: SmallServer) -> None:
+async def test_closing_sends_the_end(server: SmallServer) -> None:
     """So that the seat is free at once; one that is lost may come back to it."""
-    session, line = await attended(server)
+    session, line = await opened(server)
     session.notify("bye")
     await session.close()
-    assert await heard(line) == rpc_message.call("bye")
+    assert await received(line) == rpc_message.call("bye")
     tlv = await asyncio.wait_for(line.receive(), PATIENCE_S)
     assert tlv is not None
     assert decode(tlv) == FaultMessage(FaultCode.CLOSING, "done")

@@ -173,7 +173,7 @@ def test_an_unknown_node_is_reported_with_the_same_bytes() -> None:
     assert replay.events == [NodeMessage(9, 42, hop(7121), b"to42", 1, 104)]
 
 
-def test_the_sending_node_sends_the_same_bytes_and_hears_of_the_missing_one() -> None:
+def test_the_sending_node_sends_the_same_bytes_and_gets_an_error_for_the_missing_one() -> None:
     """C5, C8."""
     replay = Replay(7121, 16)
     replay.nodes.register(9)

@@ -47,7 +47,7 @@ class TestTimeCode:
         ]
         assert waits == pytest.approx([0.634] * 4)
 
-    def test_a_peer_with_a_wrapped_timer_is_heard_once(
+    def test_a_message_of_a_peer_with_a_wrapped_timer_arrives_once(
         self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: the peer repeats every 4 ms and so do our acknowledgements."""
@@ -82,7 +82,7 @@ class TestGates:
     """C++ drops a packet for an unknown gate without a word, and checks no bounds."""
 
     @pytest.mark.parametrize("qos", [0, 1, 2])
-    def test_our_own_sender_hears_of_an_unknown_gate(
+    def test_our_own_sender_gets_an_outcome_for_an_unknown_gate(
         self, station: SimulatedTower, qos: int
     ) -> None:
         """C1."""
@@ -125,7 +125,7 @@ class TestAliases:
         assert station.outcomes[ticket] == "no acknowledgement"
         assert station.tower.dropped["late acknowledgement"] == 5
 
-    def test_a_sender_that_misses_our_acknowledgements_is_heard_once(
+    def test_a_message_arrives_once_when_our_acknowledgements_are_lost(
         self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
@@ -334,7 +334,7 @@ class TestAcknowledgements:
         assert len(station.notices) == 1
         assert peer.acks.count((ACK22, peer.received[0].seqid)) == (2 if qos == 2 else 0)
 
-    def test_a_lost_ack21_is_asked_for_again(
+    def test_a_lost_ack21_is_repeated(
         self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: a peer that never repeats ACK21 is reminded by the packet itself."""
@@ -479,7 +479,7 @@ class TestChannels:
 class TestLongWays:
     """C++ channels have room for addresses of 128 bytes, and are silent about longer ones."""
 
-    def test_a_channel_opens_over_a_longer_way(self, world: CrowWorld) -> None:
+    def test_a_channel_opens_over_a_longer_route(self, world: CrowWorld) -> None:
         """C6."""
         here = world.station("10.0.0.1", forwards=True)
         there = world.station("10.0.0.2", forwards=True)
@@ -564,7 +564,7 @@ class TestChunks:
 class TestMessageBox:
     """The C++ message box replies to the node that was asked, not to the one that asked."""
 
-    def test_our_reply_goes_to_whoever_asked(
+    def test_our_reply_goes_to_the_querying_node(
         self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5."""

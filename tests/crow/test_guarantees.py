@@ -142,7 +142,7 @@ def test_a_restarted_sender_loses_nothing(seed: int, weather: Conditions, first:
 
 @given(seed=SEEDS, weather=WEATHER, second=st.integers(0, 12), third=st.integers(0, 12))
 @settings(max_examples=30)
-def test_a_sender_that_restarts_with_the_same_numbers_is_never_heard_twice(
+def test_no_message_arrives_twice_after_a_restart_with_the_same_numbers(
     seed: int, weather: Conditions, second: int, third: int
 ) -> None:
     """C3, C8: as C++ towers do, and copies from all its lives are on the way."""

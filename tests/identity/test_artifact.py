@@ -27,14 +27,14 @@ FORECAST_FILE = seal(FORECAST, LAKE, issued_ms=1_000, expires_ms=9_000)
 ADVICE_FILE = seal(ADVICE, LAKE, issued_ms=1_000, expires_ms=9_000)
 
 
-def test_what_was_sealed_is_opened_by_those_who_trust_its_issuer() -> None:
+def test_sealed_content_opens_if_its_issuer_is_trusted() -> None:
     forecast, advice = open_forecast(FORECAST_FILE, TRUSTED), open_advice(ADVICE_FILE, TRUSTED)
     assert (forecast.content, forecast.issuer) == (FORECAST, LAKE.hashname)
     assert (advice.content, advice.issued_ms, advice.expires_ms) == (ADVICE, 1_000, 9_000)
 
 
 @pytest.mark.parametrize("trusted", [frozenset(), frozenset({MALLORY.hashname})])
-def test_nobody_is_trusted_unless_named(trusted: frozenset[str]) -> None:
+def test_only_named_issuers_are_trusted(trusted: frozenset[str]) -> None:
     with pytest.raises(AuthenticationError, match=LAKE.hashname):
         open_forecast(FORECAST_FILE, trusted)
 
@@ -85,9 +85,7 @@ def test_it_is_current_from_its_issue_to_its_end() -> None:
         (Advice((LinkAdvice(b"realm id", B, A, ()),)), 9_000),
     ],
 )
-def test_nothing_is_sealed_that_nobody_would_open(
-    content: Forecast | Advice, expires_ms: int
-) -> None:
+def test_only_content_that_opens_is_sealed(content: Forecast | Advice, expires_ms: int) -> None:
     with pytest.raises(UsageError, match="cannot be sealed"):
         seal(content, LAKE, issued_ms=1_000, expires_ms=expires_ms)
 

@@ -101,7 +101,7 @@ def proved(local: LocalKey, body: bytes, sender: bytes) -> OpenedMessage:
 
 
 @pytest.mark.parametrize("csid", ["1a", "2a", "3a"])
-def test_public_messages_open_and_prove_their_sender_both_ways(csid: str) -> None:
+def test_public_messages_open_and_prove_their_sender_in_both_directions(csid: str) -> None:
     """T7"""
     assert set(VECTORS.cipher_set_messages) == {"1a", "2a", "3a"}
     case, keys = VECTORS.cipher_set_messages[csid], cipher_set(int(csid, 16))
@@ -185,7 +185,7 @@ def test_a_message_cut_short_is_refused(world: World, data: st.DataObject) -> No
 @every_set
 @given(body=st.binary(max_size=700))
 @settings(max_examples=40)
-def test_arbitrary_bytes_are_no_message_of_anybody(world: World, body: bytes) -> None:
+def test_arbitrary_bytes_are_no_message(world: World, body: bytes) -> None:
     with pytest.raises(RemoteError):
         proved(world.bob, body, world.alice.key)
 
@@ -193,7 +193,7 @@ def test_arbitrary_bytes_are_no_message_of_anybody(world: World, body: bytes) ->
 @every_set
 @given(inners=st.lists(st.binary(max_size=1500), min_size=1, max_size=5))
 @settings(max_examples=15)
-def test_a_session_carries_packets_both_ways(world: World, inners: list[bytes]) -> None:
+def test_a_session_carries_packets_in_both_directions(world: World, inners: list[bytes]) -> None:
     """T2"""
     alice, bob = world.sessions()
     for inner in inners:

@@ -199,7 +199,7 @@ def test_one_side_without_aes_is_enough_for_chacha(
     assert theirs.open(to_alice.token, part).hex() == expected.packets[0].inner
 
 
-def test_the_flags_of_a_message_cannot_be_changed_on_the_way() -> None:
+def test_the_flags_of_a_message_cannot_be_changed_in_transit() -> None:
     body = bytearray(VECTORS.message("alice", 0))
     body[32] ^= NO_AES
     with pytest.raises(AuthenticationError):
@@ -291,7 +291,7 @@ def test_points_of_small_order_are_refused_as_key_and_as_ephemeral(x: int) -> No
         VECTORS.bob.local().open(point + VECTORS.message("alice", 0)[32:])
 
 
-def test_the_signing_half_of_a_key_is_part_of_who_sent_a_message() -> None:
+def test_the_signing_half_of_a_key_is_part_of_the_senders_identity() -> None:
     """T1: nobody can put another's signing key beside his own agreement key."""
     opened = VECTORS.bob.local().open(VECTORS.message("alice", 0))
     alice = bytes.fromhex(VECTORS.alice.key)

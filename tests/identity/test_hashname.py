@@ -53,7 +53,7 @@ def test_a_key_and_its_intermediate_contribute_the_same(
     assert is_hashname(name)
 
 
-def test_the_intermediate_beside_a_held_key_is_ignored() -> None:
+def test_the_intermediate_of_a_given_key_is_ignored() -> None:
     assert hashname({0x3A: b"key"}, {0x3A: bytes(32)}) == hashname({0x3A: b"key"})
 
 
@@ -93,8 +93,6 @@ BOB, OTHER = "b" * 51 + "a", "c" * 51 + "a"
         ("nobody", []),
     ],
 )
-def test_nobody_is_meant_for_calling_himself_like_anothers_hashname(
-    text: str, found: list[str]
-) -> None:
+def test_a_display_name_like_another_hashname_selects_nobody(text: str, found: list[str]) -> None:
     known = [("bob", BOB), (OTHER[:8], "d" * 51 + "a"), ("", OTHER), (BOB, "e" * 51 + "a")]
     assert [name for name, _ in named_by(text, known, lambda one: one)] == found

@@ -77,7 +77,7 @@ def test_a_record_is_not_the_realms_to_check() -> None:
         check(signed(RECORD, b""))
 
 
-def test_what_somebody_else_signed_is_refused() -> None:
+def test_what_another_issuer_signed_is_refused() -> None:
     content = Statement.parse(certify(ALICE)).content
     with pytest.raises(AuthenticationError):
         check(signed(CERTIFICATE, content, bytes(32)))
@@ -177,7 +177,7 @@ def test_an_authority_needs_the_fitting_secret() -> None:
         ("a", [], 2**70),
     ],
 )
-def test_what_nobody_would_believe_is_not_signed(name: str, roles: list[str], until_s: int) -> None:
+def test_invalid_content_is_not_signed(name: str, roles: list[str], until_s: int) -> None:
     with pytest.raises(UsageError):
         certify(ALICE, name, roles, until_s=until_s)
 

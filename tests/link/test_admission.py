@@ -10,7 +10,7 @@ def address(number: int) -> NetPath:
     return NetPath("udp4", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 42424)
 
 
-def test_strangers_together_get_a_share_of_one_core() -> None:
+def test_unknown_senders_together_get_a_share_of_one_core() -> None:
     """T6: whatever addresses they come from, and however dear their cipher set."""
     admission = Admission(AdmissionLimits(), 0.0)
     for csid, cost in ((0x1A, 0.02), (0x2A, 0.0015), (0x3A, 0.0004), (0x77, 0.002)):
@@ -32,7 +32,7 @@ def test_one_address_gets_a_small_part() -> None:
     assert admission.admits(TOKEN, 0x40, PeerPath("r" * 52), 0.0)
 
 
-def test_a_flood_of_strangers_does_not_keep_peers_out() -> None:
+def test_a_flood_of_unknown_senders_does_not_keep_peers_out() -> None:
     admission = Admission(AdmissionLimits(), 0.0)
     for number in range(5_000):
         admission.admits(TOKEN, 0x1A, address(number), 0.0)

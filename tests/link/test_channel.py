@@ -69,7 +69,7 @@ def test_data_carries_the_acknowledgement() -> None:
     assert owner.take() == [{"enc": "json", "c": 2, "seq": 1, "ack": 2}]
 
 
-def test_gaps_are_told_beside_data() -> None:
+def test_gaps_are_reported_together_with_data() -> None:
     owner = RecordingOwner()
     channel = served(owner)
     channel.received({"c": 2, "seq": 3}, b"x", 0.0)
@@ -113,7 +113,7 @@ def test_an_opening_is_repeated_with_its_type_until_something_comes_back() -> No
     assert third == {"c": 1, "seq": 1, "ack": 1}
 
 
-def test_what_arrives_is_received_in_order_and_told_once() -> None:
+def test_what_arrives_is_received_in_order_and_notified_once() -> None:
     owner = RecordingOwner()
     channel = served(owner)
     for seq in (3, 2, 4):
@@ -223,7 +223,7 @@ def test_an_acknowledgement_of_the_future_is_refused() -> None:
         channel.received({"c": 1, "ack": 2}, b"", 0.0)
 
 
-def test_who_may_write_again_is_told() -> None:
+def test_room_to_write_is_notified() -> None:
     owner = RecordingOwner()
     channel = dialled(owner)
     while channel.has_room:
@@ -238,7 +238,7 @@ def test_who_may_write_again_is_told() -> None:
     assert not channel.is_flushed
 
 
-def test_a_flushed_channel_is_told() -> None:
+def test_a_flushed_channel_is_notified() -> None:
     owner = RecordingOwner()
     channel = dialled(owner)
     channel.received({"c": 1, "ack": 1}, b"", 0.1)
@@ -342,7 +342,7 @@ def test_unreliable_packets_arrive_as_they_come_and_a_slow_reader_loses_the_olde
     assert message.body == b"10"
 
 
-def test_unreliable_packets_that_nobody_reads_take_bounded_memory() -> None:
+def test_unread_unreliable_packets_take_bounded_memory() -> None:
     channel = unreliable(RecordingOwner(), outbound=False)
     size = 50_000
     for _ in range(100):

@@ -41,7 +41,7 @@ def test_a_queue_shows_when_even_the_quickest_packet_is_slow() -> None:
     assert measured(*[0.05] * 20, *[0.09] * 30).has_queue
 
 
-def test_a_longer_way_becomes_the_usual_one() -> None:
+def test_a_longer_path_becomes_the_new_base() -> None:
     assert not measured(*[0.05] * 20, *[0.07] * 3000).has_queue
 
 

@@ -62,7 +62,7 @@ def transmissions(endpoint: Endpoint, now: float) -> list[Transmit]:
 # --- strangers ---
 
 
-def test_a_strangers_handshake_is_told_and_not_answered() -> None:
+def test_a_strangers_handshake_is_reported_and_not_answered() -> None:
     """T2, T6: nothing is ever sent to an unknown sender."""
     target = alone()
     stranger = Identity.generate((0x40,), RANDOM.randbytes)
@@ -88,7 +88,7 @@ def test_an_accepted_stranger_is_answered() -> None:
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_announcements_are_always_heard_and_never_answered(number: int) -> None:
+def test_announcements_are_always_reported_and_never_answered(number: int) -> None:
     """T6."""
     target = alone()
     stranger = Identity.generate((0x40,), RANDOM.randbytes)
@@ -99,7 +99,7 @@ def test_announcements_are_always_heard_and_never_answered(number: int) -> None:
     assert not event.stranger.is_proven
 
 
-def test_our_own_announcement_is_nobody() -> None:
+def test_our_own_announcement_is_ignored() -> None:
     target = alone()
     for data in announcements(target.identity):
         target.received(SOURCE, Packet.parse(data), 1.0)
@@ -137,7 +137,7 @@ def test_announced_keys_are_looked_at() -> None:
         target.link("n" * 52, {0x40: b"short"}, [], 1.0)
 
 
-def test_strangers_cannot_fill_the_table_of_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_senders_cannot_fill_the_table_of_links(monkeypatch: pytest.MonkeyPatch) -> None:
     """T2."""
     monkeypatch.setattr(endpoint_module, "LINKS_MAX", 2)
     target = alone()
@@ -270,7 +270,7 @@ def test_a_hostile_peer_raises_nothing_either() -> None:
     assert len(pair.back.paths) <= PATHS_MAX
 
 
-def test_nobody_speaks_over_the_route_of_somebody_else() -> None:
+def test_a_packet_from_outside_cannot_claim_to_come_over_a_route() -> None:
     """Answers would go to whoever is named there, who never asked for any."""
     pair = Pair().up()
     bob, link = pair.bob.endpoint, pair.back

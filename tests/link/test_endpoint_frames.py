@@ -31,7 +31,7 @@ def pair(
     return world, alice, bob, link
 
 
-def test_a_frame_reaches_whoever_reads_them() -> None:
+def test_a_frame_reaches_the_frame_reader() -> None:
     world, alice, bob, link = pair()
     seen: list[Frame] = []
     bob.endpoint.frame_reader = reader(seen)
@@ -58,7 +58,7 @@ def test_a_link_counts_what_it_carries() -> None:
     assert back.out_bytes > 0
 
 
-def test_a_frame_that_nobody_reads_is_counted() -> None:
+def test_a_frame_without_a_reader_is_counted() -> None:
     world, alice, bob, link = pair()
     link.send_frame(b"\x01", b"hello")
     alice.settle()
@@ -154,7 +154,7 @@ def test_a_monitored_path_does_not_outlive_the_last_stream() -> None:
     assert link.last_error == "the last path is gone"
 
 
-def test_a_distrusted_path_stays_so_until_it_is_proven_by_who_watches_it() -> None:
+def test_a_distrusted_path_stays_so_until_its_monitor_proves_it() -> None:
     world, _, _, link = pair()
     path = link.paths.best
     assert path is not None
@@ -176,7 +176,7 @@ def test_a_frame_may_be_sent_over_one_very_path() -> None:
     assert sorted(kind for _, kind, _, _ in seen) == ["tcp4", "udp4"]
 
 
-def test_a_path_that_proved_itself_is_told_with_who_dialled_it() -> None:
+def test_a_proven_path_is_reported_with_the_side_that_dialled_it() -> None:
     _, alice, bob, link = pair(("tcp4",))
     (back,) = bob.endpoint.links.values()
     there = link.paths.state(bob.paths[0])
@@ -188,7 +188,7 @@ def test_a_path_that_proved_itself_is_told_with_who_dialled_it() -> None:
     assert PathFound(back, here[0].path) in bob.notices
 
 
-def test_a_lost_connection_is_told() -> None:
+def test_a_lost_connection_is_reported() -> None:
     world, alice, _, link = pair(("tcp4",))
     path = link.paths.best
     assert path is not None

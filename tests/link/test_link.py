@@ -73,7 +73,7 @@ def test_a_handshake_is_repeated_after_1_3_7_and_15_seconds_and_given_up_after_3
 
 
 @pytest.mark.parametrize(("csid", "times"), [(0x40, 1), (0x3A, 5)])
-def test_only_a_peer_of_another_kind_is_asked_anew_by_a_repetition(csid: int, times: int) -> None:
+def test_only_for_a_lax_peer_a_repetition_has_a_new_at(csid: int, times: int) -> None:
     """T2, T7: telehash-js answers no `at` twice, also when its answer was lost."""
     world = World(conditions=CUT)
     alice, bob = (world.node(ip, csids=(csid,)) for ip in ("10.0.0.1", "10.0.0.2"))
@@ -238,7 +238,7 @@ def test_what_a_dead_path_has_not_delivered_leaves_over_another_at_once(is_told:
     assert writer.channel.failure is None
 
 
-def test_a_slow_path_beside_a_quick_one_costs_nothing() -> None:
+def test_a_slow_path_next_to_a_quick_one_costs_nothing() -> None:
     """R10: a link is as fast as its best path alone."""
     slow, took_s = "10.0.0.3", []
     for addresses in (["10.0.0.2"], ["10.0.0.2", slow]):
@@ -479,7 +479,7 @@ def test_a_lost_answer_is_given_again(seed: int) -> None:
     pair.world.run_until(lambda: is_up(pair.link), limit_s=1)
 
 
-def test_where_a_connection_of_the_peer_begins_nobody_listens() -> None:
+def test_there_is_no_listener_at_the_source_port_of_a_connection() -> None:
     """A packet over it may be opened before its handshake is: it is tried, and not dialled."""
     pair = Pair(kinds=("tcp4",)).up()
     pair.bob.endpoint.frame_reader = lambda *_: None

@@ -160,7 +160,7 @@ def test_a_closed_channel_still_acknowledges_repetitions() -> None:
     assert owner.take() == []
 
 
-def test_who_has_not_heard_of_the_end_is_told() -> None:
+def test_the_end_of_a_channel_is_repeated_for_late_packets() -> None:
     owner, channels = served()
     channels.received(opening(2), b"", 0.0)
     owner.opened[0].fail("no more")
@@ -258,7 +258,7 @@ def test_all_channels_end_with_the_session() -> None:
     channels.flush(0.0)
 
 
-def test_the_peer_hears_when_we_end_them_all() -> None:
+def test_the_peer_is_notified_when_we_end_all_channels() -> None:
     owner, channels = served()
     channels.open("stream", {}, b"", reliable=True, now=0.0)
     channels.open("sock", {}, b"", reliable=False, now=0.0)
@@ -267,7 +267,7 @@ def test_the_peer_hears_when_we_end_them_all() -> None:
     assert [head["err"] for head in owner.take()] == ["link closed"] * 2
 
 
-def test_what_nobody_reads_is_bounded_over_all_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unread_data_is_bounded_over_all_channels(monkeypatch: pytest.MonkeyPatch) -> None:
     """T2: many channels with full windows must not hold gigabytes."""
     monkeypatch.setattr("rookery.link.multiplexer.HELD_BYTES_MAX", 10_000)
     owner = RecordingOwner()

@@ -29,7 +29,7 @@ class Set(Paths):
         return state
 
 
-def test_a_path_that_was_only_told_carries_nothing() -> None:
+def test_a_path_that_was_only_advertised_carries_nothing() -> None:
     """T2: a forged address must not draw traffic."""
     paths = Set()
     paths.add(NEAR, configured=True)
@@ -151,7 +151,7 @@ def test_a_fresh_handshake_proves_without_measuring_twice() -> None:
     assert near.is_usable
 
 
-def test_told_paths_are_forgotten_and_configured_ones_are_not() -> None:
+def test_advertised_paths_are_forgotten_and_configured_ones_are_not() -> None:
     paths = Set()
     paths.add(NEAR, configured=True)
     paths.add(FAR, configured=False)
@@ -161,7 +161,7 @@ def test_told_paths_are_forgotten_and_configured_ones_are_not() -> None:
     assert paths.gone == [FAR]
 
 
-def test_a_told_path_may_become_configured() -> None:
+def test_an_advertised_path_may_become_configured() -> None:
     paths = Set()
     paths.add(NEAR, configured=False)
     paths.add(NEAR, configured=True)
@@ -179,7 +179,7 @@ def test_a_lost_connection_moves_the_traffic() -> None:
     assert paths.gone == [STREAM]
 
 
-def test_a_path_is_told_to_have_failed_once_and_only_if_it_carried_traffic() -> None:
+def test_a_path_is_reported_failed_once_and_only_if_it_carried_traffic() -> None:
     """R9: whatever ends it, somebody has to send again what it took."""
     paths = Set()
     paths.proven(NEAR, 0.01)

@@ -66,7 +66,7 @@ def test_the_miss_list_of_the_specification() -> None:
     assert receiver.miss() == [1, 1, 2, room - 4]
 
 
-def test_our_own_kind_also_hears_the_first_unseen_number() -> None:
+def test_our_own_kind_also_gets_the_first_unseen_number() -> None:
     assert filled(1, 2, 3, 6, 8).miss()[:-1] == [1, 1, 2, 2]
 
 
@@ -350,7 +350,7 @@ def test_no_probe_follows_an_end() -> None:
     assert set(repeated) == {1}
 
 
-def test_the_application_hears_when_there_is_no_room() -> None:
+def test_the_application_is_notified_when_there_is_no_room() -> None:
     sender = ReliableSender(is_lax=False)
     while sender.has_room:
         sender.push(message(0, 4096))

@@ -47,7 +47,7 @@ def test_moving_one_deadline_for_ever_holds_few_entries() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.one_of(st.none(), st.integers(0, 50)))),
 )
-def test_no_name_is_later_than_it_asked_for(steps: list[tuple[str, int | None]]) -> None:
+def test_no_name_is_later_than_its_deadline(steps: list[tuple[str, int | None]]) -> None:
     timers, wanted = Timers(), dict[str, float]()
     for name, deadline in steps:
         if deadline is None:

@@ -49,7 +49,7 @@ def test_a_repeat_is_answered_and_not_handled() -> None:
     assert intake.arrived(frame(3)) == error
 
 
-def test_a_reply_is_forgotten_when_nobody_asks_for_it_any_more() -> None:
+def test_a_reply_is_forgotten_when_it_is_not_needed_any_more() -> None:
     intake = made()
     intake.done(arrived(intake, frame(1, asks=True)), RequestOutcome(b"yes"))
     assert intake.settled == 0

@@ -90,7 +90,7 @@ def test_a_removed_peer_fails_what_waits_and_tells_what_may_have_been_handled() 
         peer.add_packet(pair.alice.request(b"x"))
 
 
-def test_what_expires_before_anybody_is_there_is_never_written() -> None:
+def test_what_expires_before_a_session_is_never_written() -> None:
     pair = Pair()
     soon = pair.alice.add(b"soon", expires_at=1.0)
     later = pair.alice.add(b"later", expires_at=10.0)
@@ -139,7 +139,7 @@ def test_what_was_written_is_not_written_again_after_its_time(is_ticked: bool) -
     assert (request.state, request.failure) == (RequestState.FAILED, RequestFailure.FATE_UNKNOWN)
 
 
-def test_what_was_under_way_when_its_time_came_may_still_arrive() -> None:
+def test_a_request_in_flight_at_its_deadline_may_still_arrive() -> None:
     pair = Pair()
     pair.connect()
     pair.settle()

@@ -44,7 +44,7 @@ def test_our_own_mistakes_with_references_are_noticed() -> None:
         request.release()
 
 
-def test_whoever_is_first_at_the_border_wins() -> None:
+def test_write_and_invalidation_exclude_each_other() -> None:
     """Q7: and the caller is told which of the two happened, as often as it asks."""
     pool = RequestPool(OutboxLimits())
     cancelled, written = OutboxRequest.create(pool, b""), OutboxRequest.create(pool, b"")

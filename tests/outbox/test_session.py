@@ -49,7 +49,7 @@ def test_a_session_begins_with_an_introduction_of_the_right_one(frame: Frame) ->
     assert pair.alice.peer.session is None
 
 
-def test_who_is_refused_hears_why() -> None:
+def test_an_error_ends_the_session_with_its_text() -> None:
     pair = Pair()
     pair.connect()
     with pytest.raises(ChannelError, match="not you"):
@@ -66,7 +66,7 @@ def test_who_is_refused_hears_why() -> None:
     ],
     ids=["ack", "reply", "error", "end"],
 )
-def test_what_was_not_asked_is_not_answered(frame: Frame, kind: type[Exception]) -> None:
+def test_an_answer_without_a_request_is_refused(frame: Frame, kind: type[Exception]) -> None:
     pair = met()
     request = pair.alice.add(b"x")
     pair.alice.write(0.0)
@@ -164,7 +164,7 @@ def test_an_error_there_is_a_failure_here() -> None:
     assert "no" in str(failing.error)
 
 
-def test_nobody_is_told_of_what_it_did_not_ask_in_this_session() -> None:
+def test_requests_of_an_earlier_session_are_not_answered() -> None:
     """At most once is not asked again: its error, made meanwhile, is nobody's any more."""
     pair = met()
     lost = pair.alice.add(b"lost", Qos.ONCE_AT_MOST)

@@ -17,7 +17,7 @@ def test_the_digest_tells_every_difference() -> None:
     assert usual not in [digest(*other) for other in others]
 
 
-def test_the_digest_goes_on_after_it_was_asked_for_and_over_many_packets() -> None:
+def test_the_digest_continues_after_it_was_read_and_over_many_packets() -> None:
     journal, once = Journal(), Journal()
     for number in range(5000):
         journal.packet(0.0, "a > b", number, b"x")

@@ -34,7 +34,7 @@ def test_what_is_last_comes_after_everything_of_the_moment() -> None:
     assert seen[-1] == "alone"
 
 
-def test_a_condition_is_asked_when_the_moment_is_over() -> None:
+def test_a_condition_is_checked_at_the_end_of_a_moment() -> None:
     timeline, seen = Timeline(), list[str]()
     timeline.at(1.0, lambda: timeline.last(lambda: seen.append("last")))
     timeline.at(1.0, seen.append, "second")

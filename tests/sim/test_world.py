@@ -40,7 +40,7 @@ def test_two_nodes_link() -> None:
     assert world.deliveries > 0
 
 
-def test_a_node_that_is_gone_neither_hears_nor_speaks() -> None:
+def test_a_removed_node_neither_receives_nor_sends() -> None:
     world = World()
     alice, bob = world.node("10.0.0.1"), world.node("10.0.0.2")
     world.remove(bob)
@@ -91,7 +91,7 @@ def pair(
 
 
 @pytest.mark.parametrize("kind", ["udp4", "tcp4"])
-def test_a_frozen_node_hears_everything_late(kind: str) -> None:
+def test_a_frozen_node_receives_everything_late(kind: str) -> None:
     world, alice, bob, link = pair(kinds=(kind,))
     heard: list[float] = []
     bob.endpoint.frame_reader = lambda link, path, head, body, now, _: heard.append(now)

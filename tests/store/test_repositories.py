@@ -37,7 +37,7 @@ class TestAccounts:
         assert await accounts.find("bob") is None
         assert await accounts.get(alice.id + 1) is None
 
-    async def test_a_login_is_taken_once_whoever_is_first(self, database: Database) -> None:
+    async def test_a_login_is_taken_once_by_concurrent_requests(self, database: Database) -> None:
         accounts = Accounts(database)
         results = await asyncio.gather(
             *(accounts.add(name, "hash", now=NOW) for name in ("alice", "ALICE", "Alice")),
@@ -58,7 +58,7 @@ class TestAccounts:
             await Accounts(database).add(login, "hash", now=NOW)
         assert await Accounts(database).find(login) is None
 
-    async def test_names_of_all_scripts_are_told_apart(self, database: Database) -> None:
+    async def test_names_of_all_scripts_are_distinct(self, database: Database) -> None:
         accounts = Accounts(database)
         for login in ("jose", "josé", "жозе", "何塞", "🐦", "'; DROP TABLE account; --"):
             await accounts.add(login, "hash", now=NOW)
@@ -110,7 +110,7 @@ class TestAccounts:
             await EnrolmentCodes(database).of(bob.id)
         )
 
-    async def test_who_is_no_operator_any_more_adds_no_server(self, database: Database) -> None:
+    async def test_a_former_operator_adds_no_server(self, database: Database) -> None:
         olga = await account(database, "olga")
         router = code(olga.id)
         server = msgspec.structs.replace(router, id=b"server".ljust(8), kind="server")
@@ -345,7 +345,7 @@ class TestAudit:
         assert await audit.purge(NOW + 5) == 5
         assert len(await audit.latest()) == 5
 
-    async def test_nobody_escapes_by_a_long_name(self, database: Database) -> None:
+    async def test_long_texts_of_an_audit_row_are_cut(self, database: Database) -> None:
         audit = AuditTrail(database)
         detail: dict[str, object] = {"text": "x" * DETAIL_SIZE_MAX}
         long = "🐦" * 5000

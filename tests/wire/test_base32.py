@@ -24,7 +24,7 @@ VECTORS = msgspec.json.decode(
 
 
 @pytest.mark.parametrize("case", VECTORS.base32, ids=lambda case: case.base32 or "empty")
-def test_the_public_table_reads_the_same_both_ways(case: Case) -> None:
+def test_the_public_table_reads_the_same_in_both_directions(case: Case) -> None:
     """T7"""
     assert base32.encode(bytes.fromhex(case.hex)) == case.base32
     assert base32.decode(case.base32) == bytes.fromhex(case.hex)

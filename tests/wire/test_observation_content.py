@@ -121,7 +121,7 @@ def test_arbitrary_bytes_are_an_observation_or_raise_decode_error_p2(
         observation_content.decode(kind, data)
 
 
-def test_every_kind_has_one_struct_and_a_place_in_the_lineage_p2() -> None:
+def test_every_kind_has_one_struct_with_boot_and_sequence_p2() -> None:
     fleets = {observations.ENROLLED, observations.SECURITY}
     assert sorted(observation_content.STRUCTS.keys() | fleets) == list(range(1, 12))
     for struct in observation_content.STRUCTS.values():

@@ -18,7 +18,7 @@ def mode(file: Path) -> int | None:
     return file.stat().st_mode & 0o777 if file.exists() else None
 
 
-async def test_what_is_set_is_kept_and_told(file: Path) -> None:
+async def test_what_is_set_is_kept_and_notified(file: Path) -> None:
     heard: list[AgentConfig] = []
     config = ConfigFile(AgentConfig(interval_s=5.0), file)
     config.on_change(heard.append)

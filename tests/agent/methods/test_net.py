@@ -40,7 +40,7 @@ async def test_this_machine_answers_pings() -> None:
     assert all(ms is not None and 0 <= ms < 5000 for ms in result.times_ms)
 
 
-async def test_an_address_that_nobody_has_loses_pings() -> None:
+async def test_pings_to_an_unused_address_are_lost() -> None:
     """192.0.2.0/24 and 240.0.0.0/4 are nobody's; some systems do not even send there."""
     try:
         result = await net.ping("240.0.0.1", count=1, timeout_s=0.1)

@@ -71,7 +71,7 @@ def test_a_closed_acceptor_leaves_its_channels_alone(
     assert peer.node_packets[-1] == NodePacket.error(ACCEPTOR, 78)
 
 
-def test_who_asks_twice_gets_the_same_answer(
+def test_a_repeated_request_gets_the_same_answer(
     world: CrowWorld, station: SimulatedTower, peer: CppPeer
 ) -> None:
     """C6: as long as the channel has carried nothing."""
@@ -84,7 +84,7 @@ def test_who_asks_twice_gets_the_same_answer(
     assert len(opened(station)) == 1
 
 
-def test_who_asks_again_before_the_answer_arrived_need_not_be_told_twice(
+def test_a_repeated_request_before_the_answer_arrived_is_answered_once(
     world: CrowWorld, station: SimulatedTower, peer: CppPeer
 ) -> None:
     """C6: the tower repeats the answer anyway."""
@@ -208,7 +208,7 @@ def test_an_answer_that_cannot_be_sent_is_not_tried(
     assert station.tower.dropped["too many channels"] == 1
 
 
-def test_without_a_free_node_nobody_is_accepted(
+def test_without_a_free_node_no_channel_is_accepted(
     world: CrowWorld, station: SimulatedTower, peer: CppPeer
 ) -> None:
     """C6."""

@@ -67,7 +67,7 @@ def read(channel: NodeChannel) -> list[bytes]:
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_frames_go_both_ways(qos: int) -> None:
+def test_frames_go_in_both_directions(qos: int) -> None:
     """C6."""
     line = Line(qos=qos)
     accepted = line.open()
@@ -81,7 +81,7 @@ def test_frames_go_both_ways(qos: int) -> None:
     assert line.dialled.unacknowledged == 0
 
 
-def test_both_ends_hear_that_the_channel_is_open() -> None:
+def test_both_ends_are_notified_that_the_channel_is_open() -> None:
     """C6."""
     line = Line()
     accepted = line.open()
@@ -91,7 +91,7 @@ def test_both_ends_hear_that_the_channel_is_open() -> None:
     assert line.dialled.remote == accepted.node
 
 
-def test_whoever_reads_and_writes_is_told_when_to() -> None:
+def test_reader_and_writer_are_notified() -> None:
     """C6."""
     line = Line()
     accepted = line.open()
@@ -193,7 +193,7 @@ def test_the_sender_stays_near_the_oldest_frame_that_is_missing() -> None:
         line.dialled.send(b"", line.world.now)
 
 
-def test_a_dialled_channel_that_nobody_answers_is_closed() -> None:
+def test_an_unanswered_dialled_channel_is_closed() -> None:
     """C6."""
     world = CrowWorld()
     station, peer = world.station("10.0.0.1"), CppPeer(world)
@@ -207,7 +207,7 @@ def test_a_dialled_channel_that_nobody_answers_is_closed() -> None:
     assert station.notices == [CrowChannelChanged(channel)]
 
 
-def test_dialling_nobody_and_dialling_no_acceptor_fail_soon() -> None:
+def test_dialling_an_unknown_address_or_node_fails_soon() -> None:
     """C6."""
     world = CrowWorld()
     alice, bob = world.station("10.0.0.1"), world.station("10.0.0.2")
@@ -330,7 +330,7 @@ def test_an_end_that_misses_frames_for_good_is_an_error() -> None:
     assert peered.channel.reason == "a frame is missing"
 
 
-def test_a_refusal_that_nobody_numbered_is_believed_at_once() -> None:
+def test_a_refusal_without_a_number_is_believed_at_once() -> None:
     """C6, C8."""
     peered = Peered()
     peered.answer()
@@ -368,7 +368,7 @@ def test_the_answer_decides_how_data_is_carried() -> None:
     assert peered.channel.room == SPAN_MAX
 
 
-def test_strangers_have_no_say_in_a_channel() -> None:
+def test_messages_of_other_nodes_do_not_affect_a_channel() -> None:
     """C6."""
     peered = Peered()
     stranger = CppPeer(peered.world, "10.0.9.10")

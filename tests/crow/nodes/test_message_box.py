@@ -13,7 +13,7 @@ from tests.crow.cpp_peer import CppPeer
 SERVICE = 50
 
 
-class Desk:
+class TwoBoxes:
     """Alice asks, Bob's box at node 50 is asked."""
 
     def __init__(self, conditions: Conditions | None = None) -> None:
@@ -40,46 +40,46 @@ class Desk:
 
 def test_every_query_gets_its_own_reply() -> None:
     """C5: in whatever order they come."""
-    desk = Desk()
-    queries = {desk.ask(b"%d" % number): number for number in range(10)}
-    desk.world.run(0.5)
-    desk.reply_to_all()
-    desk.world.run(0.5)
+    boxes = TwoBoxes()
+    queries = {boxes.ask(b"%d" % number): number for number in range(10)}
+    boxes.world.run(0.5)
+    boxes.reply_to_all()
+    boxes.world.run(0.5)
     answers = {
-        each.query: each.data for each in desk.alice.notices if isinstance(each, QueryAnswered)
+        each.query: each.data for each in boxes.alice.notices if isinstance(each, QueryAnswered)
     }
     assert answers == {query: b"re: %d" % number for query, number in queries.items()}
-    assert len(desk.asking) == 0
-    assert len(desk.alice.nodes) == 1
-    desk.world.run(60)
-    assert len(desk.alice.notices) == 10
+    assert len(boxes.asking) == 0
+    assert len(boxes.alice.nodes) == 1
+    boxes.world.run(60)
+    assert len(boxes.alice.notices) == 10
 
 
 def test_long_queries_and_long_replies_are_split() -> None:
     """C5."""
-    desk = Desk()
-    desk.ask(b"x" * 5000)
-    desk.world.run(0.5)
-    desk.reply_to_all()
-    desk.world.run(0.5)
-    (answer,) = desk.alice.notices
+    boxes = TwoBoxes()
+    boxes.ask(b"x" * 5000)
+    boxes.world.run(0.5)
+    boxes.reply_to_all()
+    boxes.world.run(0.5)
+    (answer,) = boxes.alice.notices
     assert isinstance(answer, QueryAnswered)
     assert answer.data == b"re: " + b"x" * 5000
 
 
 def test_a_query_without_a_reply_ends_in_time() -> None:
     """C5."""
-    desk = Desk()
-    query = desk.ask(b"?", timeout_s=2.0)
-    desk.world.run(1.9)
-    assert desk.alice.notices == []
-    desk.world.run(0.2)
-    assert [(type(each), vars_of(each)) for each in desk.alice.notices] == [
+    boxes = TwoBoxes()
+    query = boxes.ask(b"?", timeout_s=2.0)
+    boxes.world.run(1.9)
+    assert boxes.alice.notices == []
+    boxes.world.run(0.2)
+    assert [(type(each), vars_of(each)) for each in boxes.alice.notices] == [
         (QueryUnanswered, (query, "no reply"))
     ]
-    desk.reply_to_all()
-    desk.world.run(1)
-    assert len(desk.alice.notices) == 1
+    boxes.reply_to_all()
+    boxes.world.run(1)
+    assert len(boxes.alice.notices) == 1
 
 
 def vars_of(event: object) -> tuple[object, str]:
@@ -87,66 +87,66 @@ def vars_of(event: object) -> tuple[object, str]:
     return event.query, event.reason
 
 
-def test_a_query_to_nobody_fails_soon() -> None:
+def test_a_query_to_an_unknown_node_fails_soon() -> None:
     """C5: no tower there, no node there."""
-    desk = Desk()
-    missing = desk.ask(b"?", node=51)
-    desk.world.run(0.5)
-    assert vars_of(desk.alice.notices[0]) == (missing, "no such node there")
-    desk.world.network.change(Conditions(blocked=True))
-    gone = desk.ask(b"?")
-    desk.world.run(0.5)
-    assert vars_of(desk.alice.notices[1]) == (gone, "undelivered: no acknowledgement")
+    boxes = TwoBoxes()
+    missing = boxes.ask(b"?", node=51)
+    boxes.world.run(0.5)
+    assert vars_of(boxes.alice.notices[0]) == (missing, "no such node there")
+    boxes.world.network.change(Conditions(blocked=True))
+    gone = boxes.ask(b"?")
+    boxes.world.run(0.5)
+    assert vars_of(boxes.alice.notices[1]) == (gone, "undelivered: no acknowledgement")
 
 
-def test_a_cancelled_query_is_never_heard_of() -> None:
+def test_a_cancelled_query_causes_no_event() -> None:
     """C5."""
-    desk = Desk()
-    query = desk.asking.query(desk.bob.hop, SERVICE, b"?", 0.0)
-    desk.asking.cancel(query)
-    desk.asking.cancel(query)
-    desk.alice.settle()
-    desk.world.run(10)
-    assert desk.alice.notices == []
+    boxes = TwoBoxes()
+    query = boxes.asking.query(boxes.bob.hop, SERVICE, b"?", 0.0)
+    boxes.asking.cancel(query)
+    boxes.asking.cancel(query)
+    boxes.alice.settle()
+    boxes.world.run(10)
+    assert boxes.alice.notices == []
 
 
 def test_open_queries_are_bounded() -> None:
     """C5."""
-    desk = Desk(Conditions(blocked=True))
+    boxes = TwoBoxes(Conditions(blocked=True))
     for _ in range(QUERIES_MAX):
-        desk.ask(b"?")
+        boxes.ask(b"?")
     with pytest.raises(CongestionError):
-        desk.ask(b"?")
-    desk.world.run(60)
-    assert len(desk.asking) == 0
-    desk.ask(b"?")
+        boxes.ask(b"?")
+    boxes.world.run(60)
+    assert len(boxes.asking) == 0
+    boxes.ask(b"?")
 
 
 def test_a_query_that_cannot_be_sent_leaves_nothing_behind() -> None:
     """C5."""
-    desk = Desk()
+    boxes = TwoBoxes()
     with pytest.raises(UsageError):
-        desk.asking.query(bytes(300), SERVICE, b"?", 0.0)
-    assert len(desk.alice.nodes) == 1
-    assert len(desk.asking) == 0
+        boxes.asking.query(bytes(300), SERVICE, b"?", 0.0)
+    assert len(boxes.alice.nodes) == 1
+    assert len(boxes.asking) == 0
 
 
 def test_replies_of_strangers_are_dropped() -> None:
     """C5: to the node that asks, and to the one that was asked."""
-    desk = Desk()
-    query = desk.asking.query(desk.bob.hop, SERVICE, b"?", 0.0)
-    desk.alice.settle()
-    stranger = CppPeer(desk.world)
-    stranger.send_node(desk.alice, NodePacket(SERVICE, query.node, b"lie"))
-    stranger.send_node(desk.alice, NodePacket(SERVICE, SERVICE, b"lie"))
-    stranger.send_node(desk.alice, NodePacket.error(SERVICE, query.node))
-    stranger.send_node(desk.alice, NodePacket.error(SERVICE, SERVICE))
-    desk.world.run(0.5)
-    assert desk.alice.notices == []
-    assert desk.alice.tower.dropped["reply from a stranger"] == 2
+    boxes = TwoBoxes()
+    query = boxes.asking.query(boxes.bob.hop, SERVICE, b"?", 0.0)
+    boxes.alice.settle()
+    stranger = CppPeer(boxes.world)
+    stranger.send_node(boxes.alice, NodePacket(SERVICE, query.node, b"lie"))
+    stranger.send_node(boxes.alice, NodePacket(SERVICE, SERVICE, b"lie"))
+    stranger.send_node(boxes.alice, NodePacket.error(SERVICE, query.node))
+    stranger.send_node(boxes.alice, NodePacket.error(SERVICE, SERVICE))
+    boxes.world.run(0.5)
+    assert boxes.alice.notices == []
+    assert boxes.alice.tower.dropped["reply from a stranger"] == 2
 
 
-def test_replies_to_the_node_that_was_asked_go_to_the_oldest_query() -> None:
+def test_replies_to_the_queried_node_go_to_the_oldest_query() -> None:
     """C5, C8: which is all that can be known of them."""
     world = CrowWorld()
     station, peer = world.station("10.0.0.1"), CppPeer(world)

@@ -166,7 +166,7 @@ def test_an_error_without_its_code_is_dropped(pair: Pair) -> None:
     assert pair.bob.tower.dropped == {"no node packet": 1}
 
 
-def test_a_resident_hears_instead_of_the_shell(pair: Pair) -> None:
+def test_a_handler_receives_instead_of_the_shell(pair: Pair) -> None:
     """C5."""
     here, there = Witness(), Witness()
     sid = pair.alice.nodes.register(None, here)
@@ -187,7 +187,7 @@ def test_a_resident_hears_instead_of_the_shell(pair: Pair) -> None:
     assert pair.alice.notices == pair.bob.notices == []
 
 
-def test_a_stand_in_hears_what_nobody_has_registered(pair: Pair) -> None:
+def test_a_stand_in_receives_for_an_unregistered_node(pair: Pair) -> None:
     """C5."""
     witness = Witness()
     for node in (42, 50):
@@ -300,7 +300,7 @@ def test_no_long_message_ever_comes_out_mixed(
     assert pair.bob.nodes.deadline is None
 
 
-def test_the_outcome_of_a_plain_message_is_told_to_the_shell(pair: Pair) -> None:
+def test_the_outcome_of_a_plain_message_is_an_event(pair: Pair) -> None:
     """C5."""
     pair.world.network.change(Conditions(blocked=True))
     ticket = pair.send(b"lost")

@@ -130,7 +130,7 @@ def test_copies_do_not_begin_a_message() -> None:
 
 
 @pytest.mark.parametrize("is_complete", [False, True])
-def test_a_sender_that_counts_anew_is_heard(*, is_complete: bool) -> None:
+def test_messages_of_a_sender_that_counts_anew_arrive(*, is_complete: bool) -> None:
     """C5, C8: its message has the number of one from before."""
     receiver = Receiver()
     before, after = split(b"a" * 20), split(b"b" * 20)
@@ -195,7 +195,7 @@ def test_a_message_of_1024_chunks_and_one_of_64_kib_come_through() -> None:
         assert heard[-1] == bytes(size)
 
 
-def test_strangers_are_bounded_and_do_not_disturb_what_is_under_way() -> None:
+def test_unknown_senders_are_bounded_and_do_not_disturb_other_messages() -> None:
     """C5: 100,000 sources that begin a message."""
     receiver = Receiver(ReassemblyLimits(messages_max=8, per_source_max=2))
     chunks = split(b"a" * 20)

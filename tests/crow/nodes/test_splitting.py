@@ -32,7 +32,7 @@ class Sender:
         return [event.packet for event in self.tower.take() if isinstance(event, CrowTransmit)]
 
 
-def test_only_some_chunks_of_one_message_are_under_way() -> None:
+def test_only_some_chunks_of_one_message_are_in_flight() -> None:
     """C5."""
     sender = Sender()
     sender.send(b"a")

@@ -247,7 +247,7 @@ class TestWildcards:
         assert broking.publish(theme=b"c+") == [ALICE]
         assert broking.publish(theme=b"#/c") == [ALICE]
 
-    def test_patterns_hear_of_themes_that_there_is_no_room_for(self) -> None:
+    def test_patterns_match_themes_that_there_is_no_room_for(self) -> None:
         broking = Broking(BrokerLimits(themes=ThemeLimits(themes_max=1)))
         broking.subscribe(ALICE, b"#")
         assert broking.publish() == [ALICE]

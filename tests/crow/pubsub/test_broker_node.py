@@ -139,7 +139,7 @@ def test_a_client_whose_node_is_gone_is_removed(table: Tabletop) -> None:
     assert table.clients == 0
 
 
-def test_a_silent_client_is_removed_though_nobody_publishes(table: Tabletop) -> None:
+def test_a_silent_client_is_removed_without_any_publishing(table: Tabletop) -> None:
     table.says(ALICE, Subscribe(THEME, 0, 100).serialize())
     table.passes(15)
     table.says(ALICE, Subscribe(THEME, 0, 100).serialize())

@@ -38,7 +38,7 @@ def town() -> Town:
     return Town()
 
 
-def test_what_one_publishes_the_other_hears(town: Town) -> None:
+def test_what_one_publishes_the_other_receives(town: Town) -> None:
     alice, bob = town.people
     alice.subscribe(b"a/+")
     alice.subscribe(b"a/b")
@@ -83,7 +83,7 @@ def test_the_latest_come_first_and_once(town: Town, terms: DeliveryOptions) -> N
     assert alice.data == [b"three", b"two"]
 
 
-def test_the_latest_are_asked_for_when_the_broker_comes_up() -> None:
+def test_the_latest_are_requested_when_the_broker_comes_up() -> None:
     """Only after it has the subscription: a C++ broker would die otherwise."""
     world = CrowWorld()
     alice = join(world, 1, BROKER)
@@ -165,7 +165,7 @@ def test_a_request_given_up_leaves_nothing_behind(town: Town) -> None:
     assert alice.answers == {}
 
 
-def test_commands_can_be_asked_for(town: Town) -> None:
+def test_commands_can_be_listed(town: Town) -> None:
     alice, _ = town.people
     reply = alice.ask(b"crowker/control", b"theme-names")
     town.run(0.1)
@@ -209,7 +209,7 @@ def test_nonsense_from_the_broker_is_dropped(town: Town) -> None:
     assert alice.station.tower.dropped == {"no message of a broker": 2, "not subscribed": 1}
 
 
-def test_a_broker_that_ignores_the_end_of_a_subscription_is_acknowledged_and_not_heard(
+def test_a_broker_that_ignores_an_unsubscription_is_acknowledged_and_its_messages_dropped(
     town: Town,
 ) -> None:
     """C7, C8: what we would not acknowledge, it would send five times."""
@@ -227,7 +227,7 @@ def test_a_broker_that_ignores_the_end_of_a_subscription_is_acknowledged_and_not
     assert alice.station.tower.dropped == {"not subscribed": 1}
 
 
-def test_a_full_queue_is_told_or_made_up_for(town: Town) -> None:
+def test_a_full_queue_raises_or_is_made_up_for(town: Town) -> None:
     alice, _ = town.people
     for _ in range(32 + 1024):
         alice.node.publish(b"a", b"", SURELY, town.world.now)

@@ -61,7 +61,7 @@ def test_a_client_with_acknowledgements_is_never_lost_by_silence() -> None:
     assert known.lost(1e9) is None
 
 
-def test_a_stranger_may_be_heard_without_being_known() -> None:
+def test_an_unknown_client_is_seen_without_being_added() -> None:
     known = clients()
     known.seen(ALICE, 0.0)
     assert known.find(ALICE) is None

@@ -58,7 +58,7 @@ def test_the_queue_size_can_be_set(broker: Broker) -> None:
         (b"queue-size lat 100001", b"a theme remembers 0 to 100000 messages\n"),
     ],
 )
-def test_a_wrong_command_is_told_so(broker: Broker, command: bytes, answer: bytes) -> None:
+def test_a_wrong_command_gets_an_error(broker: Broker, command: bytes, answer: bytes) -> None:
     assert broker.command(command) == answer
 
 

@@ -25,7 +25,7 @@ def test_a_reply_theme_is_ten_letters_and_digits_each_as_likely() -> None:
     assert max(counts) < 1.25 * min(counts)
 
 
-def test_unfair_bytes_are_asked_for_again() -> None:
+def test_unfair_random_bytes_are_drawn_again() -> None:
     supply = iter([b"\xff" * 20, b"\x00" * 8 + b"\xf8" * 12, b"\x3d" * 20])
     assert reply_theme(lambda _: next(supply)) == b"AAAAAAAA99"
 
@@ -52,7 +52,7 @@ def test_requests_do_not_outgrow_the_subscriptions() -> None:
         requests.ask(b"svc", b"", TERMS, 0.0)
 
 
-def test_what_cannot_be_asked_leaves_nothing_behind() -> None:
+def test_a_query_that_cannot_be_sent_leaves_nothing_behind() -> None:
     subscriber = Subscriber()
     requests = PubSubRequests(subscriber, Random(1).randbytes)
     with pytest.raises(UsageError):
@@ -65,7 +65,7 @@ def test_a_service_answers_to_the_reply_theme() -> None:
     assert query_answer(PubSubQuery(b"reply", b"?"), b"yes", TERMS) == expected
 
 
-def test_who_wants_no_answer_gets_none() -> None:
+def test_a_request_without_an_answer_gets_none() -> None:
     assert query_answer(PubSubQuery(NO_ANSWER, b"!"), b"yes", TERMS) is None
     expected = ClientSend(PubSubRequest(b"svc", NO_ANSWER, b"!", 1, 100).serialize(), 1, 100)
     assert one_way_request(b"svc", b"!", TERMS) == expected

@@ -21,7 +21,7 @@ def test_a_subscription_is_said_again_every_two_seconds() -> None:
         assert subscriber.tick(number * RENEWAL_S) == [(b"a", SUBSCRIBE)]
 
 
-def test_the_latest_are_asked_for_once_and_when_the_broker_has_the_subscription() -> None:
+def test_the_latest_are_requested_once_and_when_the_broker_has_the_subscription() -> None:
     """A C++ broker dies when it hears only the wish for the latest."""
     subscriber = Subscriber()
     assert subscriber.subscribe(b"a", TERMS, 0.0, latest=2) == SUBSCRIBE

@@ -102,7 +102,7 @@ def test_what_finds_no_room_is_counted() -> None:
     assert shelf.dropped == {"no room to remember": 1}
 
 
-def test_messages_make_room_that_nobody_subscribes_to() -> None:
+def test_messages_without_subscribers_make_room() -> None:
     shelf = Shelf(bytes_max=1000)
     first, second = shelf.open(b"first"), shelf.open(b"second")
     shelf.themes.remember(first, bytes(900), 0.0)
@@ -130,7 +130,7 @@ def test_a_name_that_was_used_a_moment_ago_does_not_make_room() -> None:
     assert shelf.dropped == {"no room for a theme": 1}
 
 
-def test_reply_themes_make_room_as_soon_as_nobody_waits() -> None:
+def test_unused_reply_themes_make_room_at_once() -> None:
     shelf = Shelf(themes_max=2)
     shelf.open(b"a")
     reply = shelf.subscribed(b"reply", is_reply=True)

@@ -54,7 +54,7 @@ def answer(tower: Tower, packets: list[CrowPacket], now: float) -> None:
             came(tower, packet.address, now, type=ACK22, is_ack=1, seqid=packet.seqid)
 
 
-def test_who_never_answers_gets_three_times_what_came_from_there(tower: Tower) -> None:
+def test_an_address_that_never_answers_gets_three_times_what_came_from_there(tower: Tower) -> None:
     brought = got = 0
     for second in range(60):
         brought += came(tower, ANN, second, b"subscribe to it all", seqid=second, qos=2)

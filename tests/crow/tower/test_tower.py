@@ -15,7 +15,7 @@ from rookery.errors import UsageError
 from rookery.wire.crow.packet import CrowPacket
 
 UDP_HOP = bytes.fromhex("0c7f0000011bc8")
-WAY_BACK = bytes.fromhex("c71b0100007f0c")
+RETURN_HOP = bytes.fromhex("c71b0100007f0c")
 LINE = 42
 
 
@@ -41,8 +41,8 @@ def packet(
 def test_a_packet_goes_on_through_the_gate_its_route_names() -> None:
     """C1."""
     middle = tower(forwards=True)
-    middle.received(packet(UDP_HOP + bytes([LINE])), WAY_BACK, 0.0)
-    expected = packet(WAY_BACK + bytes([LINE]), stage=7)
+    middle.received(packet(UDP_HOP + bytes([LINE])), RETURN_HOP, 0.0)
+    expected = packet(RETURN_HOP + bytes([LINE]), stage=7)
     assert middle.take() == [CrowTransmit(LINE, expected)]
 
 
@@ -52,9 +52,9 @@ def test_packets_of_one_neighbour_may_come_from_and_go_to_different_places() -> 
     direct = packet(UDP_HOP, qos=1, data=b"from next door")
     relayed = packet(b"\x21" + UDP_HOP, stage=1, qos=1, data=b"from farther away")
     passing = packet(UDP_HOP + bytes([LINE]), data=b"for somebody else")
-    middle.received_all([passing, relayed, direct], WAY_BACK, 0.0)
+    middle.received_all([passing, relayed, direct], RETURN_HOP, 0.0)
     events = middle.take()
-    source = WAY_BACK[::-1]
+    source = RETURN_HOP[::-1]
     arrived = {
         event.packet.data: event.return_address
         for event in events
@@ -69,7 +69,7 @@ def test_packets_of_one_neighbour_may_come_from_and_go_to_different_places() -> 
 def test_a_tower_forwards_nothing_unless_it_may() -> None:
     """C1."""
     middle = tower()
-    middle.received(packet(UDP_HOP + bytes([LINE])), WAY_BACK, 0.0)
+    middle.received(packet(UDP_HOP + bytes([LINE])), RETURN_HOP, 0.0)
     assert middle.take() == []
     assert middle.dropped == {"forwarding is off": 1}
 
@@ -77,17 +77,17 @@ def test_a_tower_forwards_nothing_unless_it_may() -> None:
 def test_a_route_to_an_unknown_gate_ends_here() -> None:
     """C1."""
     middle = tower(forwards=True)
-    middle.received(packet(UDP_HOP + b"\x63"), WAY_BACK, 0.0)
+    middle.received(packet(UDP_HOP + b"\x63"), RETURN_HOP, 0.0)
     assert middle.take() == []
     assert middle.dropped == {"unknown gate": 1}
 
 
-def test_an_arrived_packet_has_its_way_back() -> None:
+def test_an_arrived_packet_has_its_return_address() -> None:
     """C1."""
     end = tower()
-    arrived = packet(WAY_BACK + bytes([LINE]), stage=7)
+    arrived = packet(RETURN_HOP + bytes([LINE]), stage=7)
     end.received(arrived, bytes([LINE]), 0.0)
-    assert end.take() == [PacketArrived(arrived, bytes([LINE]) + WAY_BACK[::-1])]
+    assert end.take() == [PacketArrived(arrived, bytes([LINE]) + RETURN_HOP[::-1])]
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
@@ -145,7 +145,7 @@ def test_a_gate_that_went_away_counts_what_it_would_have_carried() -> None:
 
 def test_the_earlier_deadline_of_both_sides_counts() -> None:
     here = tower()
-    here.received(packet(UDP_HOP, qos=2), WAY_BACK, 0.0)
+    here.received(packet(UDP_HOP, qos=2), RETURN_HOP, 0.0)
     assert here.deadline == pytest.approx(0.104)
     here.send(UDP_HOP, b"", 0.0, qos=1, ackquant_ms=50)
     assert here.deadline == pytest.approx(0.054)
@@ -155,7 +155,7 @@ def test_the_earlier_deadline_of_both_sides_counts() -> None:
 def test_a_quality_that_does_not_exist_is_dropped() -> None:
     """C3: no parser lets it through, but a gate of somebody else may."""
     here = tower()
-    here.received(packet(UDP_HOP, qos=3), WAY_BACK, 0.0)
+    here.received(packet(UDP_HOP, qos=3), RETURN_HOP, 0.0)
     assert here.take() == []
     assert here.dropped == {"qos": 1}
 
@@ -165,7 +165,7 @@ def test_copies_of_qos_0_are_dropped_and_those_of_qos_1_are_not() -> None:
     here = tower()
     for qos in (0, 1, 2):
         for _ in range(3):
-            here.received(packet(UDP_HOP, qos=qos, seqid=qos), WAY_BACK, 0.0)
+            here.received(packet(UDP_HOP, qos=qos, seqid=qos), RETURN_HOP, 0.0)
     arrived = [event.packet.qos for event in here.take() if isinstance(event, PacketArrived)]
     assert arrived == [0, 1, 1, 1, 2]
 
@@ -174,7 +174,7 @@ def test_an_acknowledgement_is_never_acknowledged() -> None:
     """C3: whatever quality it claims."""
     here = tower()
     for kind in range(8):
-        here.received(packet(UDP_HOP, is_ack=True, kind=kind, qos=2), WAY_BACK, 0.0)
+        here.received(packet(UDP_HOP, is_ack=True, kind=kind, qos=2), RETURN_HOP, 0.0)
     answers = [event.packet.type for event in here.take() if isinstance(event, CrowTransmit)]
     assert answers == [2]  # ACK22, to ACK21
 

@@ -28,7 +28,7 @@ def test_the_recipient_reads_it_and_knows_the_sender(csids: tuple[int, ...]) -> 
     assert "see you" not in repr(letter)
 
 
-def test_nobody_else_reads_it() -> None:
+def test_only_the_recipient_can_read_it() -> None:
     message = seal(ALICE, BOB.keys, b"secret", 5, RANDOM)
     assert b"secret" not in message
     with pytest.raises(RookeryError):

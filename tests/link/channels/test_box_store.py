@@ -24,7 +24,7 @@ def test_messages_wait_in_order_in_the_box_of_their_sender() -> None:
     assert store.messages(BOB, box_id(ALICE, BOB), NOW) == [b"one", b"two"]
 
 
-def test_nobody_sees_the_box_of_another() -> None:
+def test_a_box_is_visible_to_its_recipient_only() -> None:
     store = BoxStore()
     store.put(ALICE, BOB, b"secret", None, NOW)
     box = box_id(ALICE, BOB)

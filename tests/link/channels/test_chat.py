@@ -135,7 +135,7 @@ def group(pair: World) -> World:
     return pair
 
 
-def test_an_invited_guest_and_the_leader_hear_each_other(pair: World) -> None:
+def test_an_invited_participant_and_the_leader_exchange_messages(pair: World) -> None:
     pair.feed(ALICE, SendText("hi", AT))
     pair.feed(BOB, SendText("hello", AT))
     assert pair.texts(ALICE) == pair.texts(BOB) == ["hi", "hello"]
@@ -144,7 +144,7 @@ def test_an_invited_guest_and_the_leader_hear_each_other(pair: World) -> None:
     assert pair.refused == []
 
 
-def test_the_leader_announces_first_himself_and_then_every_guest(group: World) -> None:
+def test_the_leader_announces_first_itself_and_then_every_participant(group: World) -> None:
     joins = [e.message for e in group.chats[CAROL].history if isinstance(e.message, ChatJoin)]
     assert [join.joined for join in joins] == [ALICE, BOB, CAROL]
     assert group.chats[CAROL].participants.keys() == {ALICE, BOB, CAROL}
@@ -154,7 +154,7 @@ def test_the_leader_announces_first_himself_and_then_every_guest(group: World) -
     ]
 
 
-def test_guests_talk_to_each_other_without_the_leader(group: World) -> None:
+def test_participants_talk_to_each_other_without_the_leader(group: World) -> None:
     group.cut(ALICE)
     group.feed(BOB, SendText("is she gone?", AT))
     assert group.texts(CAROL) == ["is she gone?"]
@@ -162,7 +162,7 @@ def test_guests_talk_to_each_other_without_the_leader(group: World) -> None:
     assert ParticipantOffline(ALICE) in group.heard[BOB]
 
 
-def test_who_was_away_gets_what_was_missed_in_order(group: World) -> None:
+def test_a_returning_participant_gets_missed_messages_in_order(group: World) -> None:
     group.cut(CAROL)
     for number in range(5):
         group.feed(ALICE, SendText(f"a{number}", AT))
@@ -226,7 +226,7 @@ def test_a_stranger_asks_and_is_let_in() -> None:
     assert world.texts(ALICE) == ["thanks"]
 
 
-def test_a_leader_who_forgot_our_profile_gets_it_again() -> None:
+def test_a_leader_that_forgot_our_profile_gets_it_again() -> None:
     """T7: the JavaScript leader grants a request by an invitation without `profile`."""
     bob = World().follow(BOB)
     bob.handle(InviteParticipant(ALICE, AT))
@@ -253,14 +253,14 @@ def test_redundant_channels_repeat_without_effect(pair: World) -> None:
     assert pair.chats[ALICE].handle(InviteParticipant(BOB, AT)) == []
 
 
-def test_an_invitation_to_somebody_absent_opens_a_channel_again(pair: World) -> None:
+def test_an_invitation_to_an_absent_participant_opens_a_channel_again(pair: World) -> None:
     pair.cut(BOB)
     assert pair.chats[ALICE].handle(InviteParticipant(BOB, AT)) == [
         OpenChat(BOB, pair.chats[BOB].profile.id)
     ]
 
 
-def test_a_gap_is_told_when_the_author_has_forgotten_messages() -> None:
+def test_a_gap_is_reported_when_the_author_has_forgotten_messages() -> None:
     world = World(ChatLimits(history_max=3))
     world.welcome(BOB)
     world.cut(BOB)
@@ -344,7 +344,7 @@ def test_the_number_of_participants_is_bounded() -> None:
         world.chats[ALICE].handle(ProfileArrived(stranger, profile, None, AT))
 
 
-def test_a_leader_cannot_fill_the_memory_of_a_guest() -> None:
+def test_a_leader_cannot_fill_the_memory_of_a_participant() -> None:
     bob = Chat.follow(BOB, chain(BOB), "Bob", ALICE, chain(ALICE).profile_id, ChatLimits(2))
     ids = chain(ALICE)
     bob.handle(ProfileArrived(ALICE, ChatProfile.create(ids.profile_id, "Alice"), None, AT))
@@ -377,7 +377,7 @@ def test_a_used_up_chain_says_so_and_too_long_a_text_costs_no_id() -> None:
         chat.handle(SendText("more", AT))
 
 
-def test_whoever_was_never_there_leaves_no_trace(pair: World) -> None:
+def test_a_disconnect_of_an_unknown_endpoint_changes_nothing(pair: World) -> None:
     assert pair.chats[ALICE].handle(ParticipantDisconnected(DAVE)) == []
 
 

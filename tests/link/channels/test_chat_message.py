@@ -128,7 +128,7 @@ def test_a_malformed_message_is_refused(head: JsonObject) -> None:
         parse_message(Packet.of(head))
 
 
-def test_sizes_are_bounded_both_ways() -> None:
+def test_sizes_are_bounded_in_both_directions() -> None:
     with pytest.raises(DecodeError):
         parse_message(Packet.of({"type": "chat", "id": "aszkws5hqbamo", "text": ""}, bytes(70000)))
     profile: JsonObject = {"type": "profile", "id": "aszkws5hqbamo", "text": "x"}

@@ -98,7 +98,7 @@ def test_localhost_in_a_rule_means_the_loopback_addresses() -> None:
     assert not allows(["tcp localhost:80"], "localhost", 80, resolved="10.0.0.1")
 
 
-def test_a_host_pattern_speaks_of_the_name_that_was_asked_for() -> None:
+def test_a_host_pattern_matches_the_requested_name() -> None:
     rules = ["tcp *.Example.org:443", "tcp example.net:443"]
     assert allows(rules, "WWW.example.org.", 443, resolved="93.184.216.34")
     assert not allows(rules, "example.org", 443, resolved="93.184.216.34")

@@ -61,7 +61,7 @@ def test_only_the_last_piece_is_done() -> None:
     ]
 
 
-def test_a_message_over_the_bound_is_refused_both_ways() -> None:
+def test_a_message_over_the_bound_is_refused_in_both_directions() -> None:
     with pytest.raises(UsageError, match="exceeds"):
         list(pieces(bytes(MESSAGE_SIZE_MAX + 1), 1000))
     reassembler = WsReassembler(size_max=4)
@@ -83,7 +83,7 @@ def test_the_path_travels_in_the_open_head() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "news", "/a b", "/\n", "/é", "/" + "x" * PATH_SIZE_MAX])
-def test_invalid_paths_are_refused_both_ways(path: str) -> None:
+def test_invalid_paths_are_refused_in_both_directions(path: str) -> None:
     with pytest.raises(UsageError, match="a path is"):
         opening(path)
     with pytest.raises(ProtocolError, match="invalid path"):

@@ -92,7 +92,7 @@ def test_a_trusted_peer_has_ordinary_addresses_tried_and_no_others() -> None:
     assert told(pair, listed(AFAR, URL, HERE, CABLE)) == {AFAR}
 
 
-def test_a_stranger_has_nothing_tried_and_is_told_nothing() -> None:
+def test_no_addresses_are_exchanged_with_an_untrusted_peer() -> None:
     """It still learns how it is seen, which it could see by itself."""
     pair = Pair()
     bob = pair.bob.endpoint
@@ -104,7 +104,7 @@ def test_a_stranger_has_nothing_tried_and_is_told_nothing() -> None:
     assert told(pair, listed(NetPath("udp4", "203.0.113.8", 9), URL)) == set()
 
 
-def test_whoever_is_trusted_is_told() -> None:
+def test_addresses_are_advertised_to_trusted_peers() -> None:
     pair = Pair()
     pair.bob.endpoint.own_paths = (*pair.bob.endpoint.own_paths, AFAR)
     pair.up()
@@ -113,7 +113,7 @@ def test_whoever_is_trusted_is_told() -> None:
 
 
 @pytest.mark.parametrize("control_type", ["peer", "connect"])
-def test_a_stranger_introduces_nobody(control_type: str) -> None:
+def test_an_untrusted_peer_cannot_introduce(control_type: str) -> None:
     pair = Pair()
     bob = pair.bob.endpoint
     bob.trusts = lambda hashname: False

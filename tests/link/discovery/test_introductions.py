@@ -95,7 +95,7 @@ def test_a_direct_path_takes_over_from_the_relay() -> None:
 
 
 @pytest.mark.parametrize("keys", [True, False])
-def test_who_is_no_router_helps_nobody(keys: bool) -> None:
+def test_an_endpoint_without_a_policy_routes_nothing(keys: bool) -> None:
     """T4: and says nothing."""
     town = Town(is_routing=False)
     link = town.link(keys=keys)
@@ -120,7 +120,7 @@ def test_a_router_validates_whom_it_helps() -> None:
     assert set(asked) == {(town.alice.hashname, town.bob.hashname)}
 
 
-def test_a_router_stops_when_told() -> None:
+def test_a_router_can_be_stopped() -> None:
     """T4."""
     town = Town()
     link = town.link()
@@ -175,7 +175,7 @@ def test_a_stranger_introduced_by_a_router_is_offered_and_not_answered() -> None
     assert link.state is not LinkState.UP
 
 
-def test_a_name_that_nobody_has_stays_unresolved() -> None:
+def test_an_unknown_name_stays_unresolved() -> None:
     town = Town()
     link = town.alice.endpoint.link("a" * 52, {}, [], town.world.now)
     town.alice.settle()
@@ -216,7 +216,7 @@ def test_one_link_holds_few_routes() -> None:
     assert forwarded(town, tokens[-1]) == 1
 
 
-def test_a_route_is_forgotten_when_nobody_uses_it() -> None:
+def test_an_unused_route_is_forgotten() -> None:
     """T4."""
     town = Town()
     packet, token = token_of(1)
@@ -232,7 +232,7 @@ def test_a_route_is_forgotten_when_nobody_uses_it() -> None:
     assert forwarded(town, token) == 0
 
 
-def test_nobody_takes_over_a_route() -> None:
+def test_a_route_cannot_be_taken_over() -> None:
     """T4: a token's packets go to who showed it first."""
     town = Town()
     packet, token = token_of(1)
@@ -288,7 +288,7 @@ def test_nonsense_is_counted_and_answered_with_silence(
     assert sum(town.router.endpoint.dropped.values()) == 1
 
 
-def test_a_flood_of_introductions_is_bounded_like_any_strangers() -> None:
+def test_a_flood_of_introductions_is_bounded_like_unknown_senders() -> None:
     """T4: opening a handshake is dear."""
     town = Town()
     for number in range(500):

@@ -174,7 +174,7 @@ def test_a_renewed_exchange_remembers_what_was_confirmed() -> None:
     assert renewed.session is None
 
 
-def test_somebody_elses_handshake_proves_nothing() -> None:
+def test_another_peers_handshake_proves_nothing() -> None:
     """T1, T2."""
     even = exchange(EVEN, ODD, 100)
     impostor = exchange(STRANGER, EVEN, 1001)

@@ -103,7 +103,7 @@ def test_redials_back_off_and_start_over_once_up() -> None:
     assert rounds.deadline == pytest.approx(now + REDIAL_S_MIN)
 
 
-def test_a_link_that_nobody_wants_is_silent() -> None:
+def test_an_unwanted_link_is_silent() -> None:
     rounds = HandshakeSchedule()
     rounds.begin(0.0, 0.5)
     rounds.down(3.0, 0.5, redial=False)

@@ -375,7 +375,7 @@ def test_an_offer_is_answered_the_same_again_and_another_one_is_refused() -> Non
         responder.received(RenewalFrame(RenewalStep.OFFER, 1, bytes(32)), 3.0)
 
 
-def test_the_side_with_the_smaller_key_gives_way() -> None:
+def test_the_offer_with_the_smaller_key_is_dropped() -> None:
     for yields in (False, True):
         side, _ = renewal(yields=yields)
         assert side.tick(IDLE_S + YIELD_S) is not None

@@ -8,7 +8,7 @@ from rookery.sim.mesh.topology import components, random_topology
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 50, 300])
-def test_everybody_reaches_everybody_and_the_degree_is_as_asked(size: int) -> None:
+def test_a_topology_is_connected_with_the_given_degree(size: int) -> None:
     topology = random_topology(Random(size), size, degree=6.0)
     assert components(range(size), topology.delays_s) == [set(range(size))]
     possible = size * (size - 1) // 2

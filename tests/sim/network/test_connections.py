@@ -83,7 +83,7 @@ def test_a_dial_into_the_void_ends_after_a_while() -> None:
     assert link.last_error == "no path could be opened"
 
 
-def test_a_dial_is_repeated_while_the_way_is_blocked() -> None:
+def test_a_dial_is_repeated_while_the_network_is_blocked() -> None:
     world = World()
     alice, bob = (world.node(f"10.0.0.{number}", kinds=("tcp4",)) for number in (1, 2))
     bob.accepts_strangers = True
@@ -114,7 +114,7 @@ def test_what_was_sent_before_a_crash_arrives_before_the_reset() -> None:
     assert line.bob.connections == {}
 
 
-def test_a_crash_behind_a_block_is_silent_until_somebody_speaks() -> None:
+def test_a_crash_behind_a_block_is_silent_until_a_packet_passes() -> None:
     line = Line()
     line.world.separate("10.0.0.1", "10.0.0.2")
     line.world.crash(line.bob)
@@ -198,7 +198,7 @@ def test_a_restarted_machine_resets_what_its_old_self_had_open() -> None:
     assert not any(end.number == 1 for end in line.alice.connections.values())
 
 
-def test_a_node_that_hangs_up_is_heard() -> None:
+def test_a_hang_up_reaches_the_other_end() -> None:
     line = Line()
     (end,) = line.bob.connections.values()
     line.world.connections.hang_up(end)
@@ -206,7 +206,7 @@ def test_a_node_that_hangs_up_is_heard() -> None:
     assert line.link.state is not LinkState.UP
 
 
-def test_who_lacks_the_transport_cannot_dial() -> None:
+def test_dialling_needs_the_transport() -> None:
     world = World()
     alice, bob = world.node("10.0.0.1", kinds=("udp4",)), world.node("10.0.0.2", kinds=("tcp4",))
     alice.link(bob)

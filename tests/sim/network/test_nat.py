@@ -116,7 +116,7 @@ def test_a_node_behind_a_nat_links_outwards(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["udp4", "tcp4"])
-def test_nobody_reaches_a_node_behind_a_nat_by_its_inner_address(kind: str) -> None:
+def test_a_node_behind_a_nat_is_not_reached_by_its_inner_address(kind: str) -> None:
     world = World(seed=1)
     bob = world.node("10.0.0.1", kinds=(kind,))
     alice = world.node("192.168.0.2", kinds=(kind,))

@@ -114,7 +114,7 @@ def test_one_kind_of_path_is_blocked_alone() -> None:
     assert list(network.arrivals(STREAM_HERE, STREAM_THERE, 0.0)) == [0.001]
 
 
-def test_a_partition_parts_its_groups_and_nobody_else() -> None:
+def test_a_partition_separates_its_groups_and_no_other_addresses() -> None:
     network = Network(Random(1), Conditions())
     other = NetPath("udp4", "10.0.0.3", 1)
     network.partition(["10.0.0.1"], ["10.0.0.2"])

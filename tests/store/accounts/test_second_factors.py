@@ -92,7 +92,7 @@ async def test_an_app_counts_once_it_is_confirmed(database: Database) -> None:
     assert (kept.sealed, kept.last_step, kept.confirmed_at) == (b"second", 7, 3.0)
 
 
-async def test_of_many_who_use_a_step_at_once_one_has_it(database: Database) -> None:
+async def test_of_concurrent_uses_of_a_step_one_succeeds(database: Database) -> None:
     ann, factors = await somebody(database), SecondFactors(database)
     await confirmed(factors, ann)
     got = await asyncio.gather(*(factors.spend_step(ann.id, 8) for _ in range(8)))

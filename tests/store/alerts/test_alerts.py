@@ -122,7 +122,7 @@ class TestAlerts:
         assert await ours.apply([raised()], now=NOW + 20)
         assert [each.id > first.id for each in await Alerts(database).open()] == [True]
 
-    async def test_they_are_listed_by_what_is_asked_for(self, database: Database) -> None:
+    async def test_alerts_are_listed_by_filter(self, database: Database) -> None:
         alerts, ours = Alerts(database), keeping(database)
         await ours.apply(
             [raised(str(n), "critical" if n % 2 else "notice") for n in range(6)], now=NOW
@@ -162,7 +162,7 @@ class TestAlerts:
 
 
 class TestMutes:
-    async def test_nothing_is_told_of_a_muted_one_even_when_it_comes_back(
+    async def test_a_muted_alert_sends_no_notification_even_when_raised_again(
         self, database: Database
     ) -> None:
         alerts, ours = Alerts(database), keeping(database)
@@ -198,7 +198,7 @@ class TestMutes:
 
 
 class TestDeliveries:
-    async def test_what_is_told_names_the_alert_and_is_the_same_at_each_attempt(
+    async def test_a_notification_names_the_alert_and_is_the_same_at_each_attempt(
         self, database: Database
     ) -> None:
         one, deliveries = await raise_one(database), AlertDeliveries(database)
@@ -216,9 +216,7 @@ class TestDeliveries:
         assert await deliveries.due(["webhook a"], now=NOW + 5) == []
         assert await happened(database, one.id) == ["raised", "told"]
 
-    async def test_what_happened_to_one_alert_is_told_in_its_order(
-        self, database: Database
-    ) -> None:
+    async def test_notifications_of_one_alert_keep_their_order(self, database: Database) -> None:
         deliveries, ours = AlertDeliveries(database), keeping(database)
         await ours.apply([raised("a"), raised("b")], now=NOW)
         await ours.apply([AlertResolved("a", NOW)], now=NOW)

@@ -48,7 +48,7 @@ async def test_putting_raises_the_version(hot: HotStore) -> None:
     assert held.version == ours.version == 2
 
 
-async def test_the_slower_of_two_hubs_is_told_to_read_again(hot: HotStore) -> None:
+async def test_the_slower_of_two_hubs_has_to_read_again(hot: HotStore) -> None:
     fast, slow = entry(1), entry(1)
     fast.sequence, slow.sequence = 10, 20
     assert await hot.put([fast]) == [True]
@@ -118,7 +118,7 @@ async def test_a_wish_is_open_until_it_ends(hot: HotStore) -> None:
     assert await hot.wish(ours.id) is None
 
 
-async def test_a_client_who_already_waits_gets_its_wish_again(hot: HotStore) -> None:
+async def test_a_client_that_already_waits_gets_its_wish_again(hot: HotStore) -> None:
     first = await hot.add_wish(wish(1, MAC), 60)
     assert await hot.add_wish(wish(2, MAC), 60) == first
     assert await hot.wish(wish(2, MAC).id) is None

@@ -29,7 +29,7 @@ async def test_entries_are_the_ones_that_were_put() -> None:
     assert held is ours
 
 
-async def test_a_crowd_of_strangers_fills_only_so_much() -> None:
+async def test_unknown_senders_fill_a_bounded_part() -> None:
     hot = RamHotStore(entries_max=2)
     assert await hot.put([entry(1), entry(2), entry(3)]) == [True, True, False]
     (held,) = await hot.entries([sender(1)])
@@ -37,7 +37,7 @@ async def test_a_crowd_of_strangers_fills_only_so_much() -> None:
     assert await hot.put([held]) == [True]
 
 
-async def test_nothing_waits_on_the_way_of_a_report() -> None:
+async def test_calls_do_not_yield_to_other_tasks() -> None:
     """So no other task comes between reading an entry and putting it back."""
     hot = RamHotStore()
     others: list[str] = []

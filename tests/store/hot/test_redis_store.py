@@ -59,7 +59,7 @@ async def test_what_redis_does_not_hold_comes_from_the_database(fresh: RedisServ
     await hot.close()
 
 
-async def test_the_memory_of_strangers_has_a_bound(
+async def test_the_memory_of_unknown_senders_has_a_bound(
     fresh: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rookery.store.hot.redis_entries.UNKNOWN_MAX", 10)

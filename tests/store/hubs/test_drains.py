@@ -21,7 +21,7 @@ async def test_a_drain_begins_and_ends(database: Database) -> None:
     assert list(await drains.all()) == ["jay"]
 
 
-async def test_who_wanted_it_last_is_named_and_other_settings_are_none(database: Database) -> None:
+async def test_the_last_actor_is_named_and_other_settings_are_ignored(database: Database) -> None:
     await Settings(database).put("drainage", b"not a drain")
     drains = Drains(database)
     await drains.begin("rook", "alice", now=NOW)

@@ -53,7 +53,7 @@ async def test_a_large_payload_is_left_out_and_a_name_that_is_no_text_replaced(
     assert (left_out.payload, left_out.size) == (None, PAYLOAD_SIZE_MAX + 1)
 
 
-async def test_whoever_has_no_keys_is_known_by_its_folder(tmp_path: Path) -> None:
+async def test_a_program_without_keys_is_identified_by_its_folder(tmp_path: Path) -> None:
     for folder in ("one", "other", "one"):
         async with await Observer.open(tmp_path / folder, "") as observer:
             message_observer(["#"], observer)(None, b"theme", b"", 0)

@@ -31,7 +31,7 @@ def kept(data: Path) -> list[Observation]:
     return [Observation.parse(each.data) for each in SpoolReader(data / "spool")]
 
 
-async def test_what_is_noted_has_its_place_in_a_lineage(tmp_path: Path) -> None:
+async def test_an_observation_has_boot_and_sequence(tmp_path: Path) -> None:
     for _ in range(2):
         async with await Observer.open(tmp_path, HASHNAME) as observer:
             for number in range(3):
@@ -117,7 +117,7 @@ async def test_a_mark_that_is_none_keeps_everything(tmp_path: Path) -> None:
     assert observer.lost["no room"] > 0
 
 
-async def test_a_disk_that_fails_is_counted_and_nobody_is_disturbed(
+async def test_a_failing_disk_is_counted_and_blocks_no_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Observer.open(tmp_path, HASHNAME) as observer:

@@ -13,7 +13,7 @@ from tests.runtime.outbox.town import ALICE, BOB, town, until
 from tests.store.seen import seen
 
 
-async def test_each_fate_is_told_with_its_attempts(tmp_path: Path) -> None:
+async def test_each_fate_is_observed_with_its_attempts(tmp_path: Path) -> None:
     before = wall_ms()
     async with await Observer.open(tmp_path, ALICE) as observer, town(is_met=False) as there:
         alice = there.alice
@@ -54,7 +54,7 @@ async def test_a_request_that_had_to_be_written_again_says_so(tmp_path: Path) ->
     assert told.attempts >= 2
 
 
-async def test_what_was_made_before_anybody_looked_was_made_now(tmp_path: Path) -> None:
+async def test_a_request_made_before_the_observer_counts_from_now(tmp_path: Path) -> None:
     async with await Observer.open(tmp_path, ALICE) as observer, town() as there:
         request = there.alice.request(b"early")
         assert request.made_at == 0.0

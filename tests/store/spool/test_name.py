@@ -14,6 +14,6 @@ def test_a_spool_keeps_its_name(tmp_path: Path) -> None:
     assert spool_name(tmp_path / "other") != spool_name(tmp_path)
 
 
-def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"spool\.name"):
         spool_name(tmp_path / "absent")

@@ -98,6 +98,6 @@ def test_a_name_of_an_earlier_version_can_be_read_from_now_on(tmp_path: Path) ->
     assert stat.S_IMODE((tmp_path / "spool.name").stat().st_mode) == 0o644
 
 
-def test_a_spool_without_a_folder_is_told_of(tmp_path: Path) -> None:
+def test_a_spool_without_a_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         spool_name(tmp_path / "nowhere")

@@ -23,7 +23,7 @@ def test_what_is_no_position_is_refused(tmp_path: Path, text: bytes) -> None:
         watermark.read(tmp_path)
 
 
-def test_a_mark_that_cannot_be_read_is_told_of(tmp_path: Path) -> None:
+def test_an_unreadable_watermark_is_reported(tmp_path: Path) -> None:
     (tmp_path / "landed").mkdir()
     with pytest.raises(UsageError, match="cannot be read"):
         watermark.read(tmp_path)

@@ -99,7 +99,7 @@ def test_acknowledgements_in_the_captures_are_those_we_name() -> None:
     ]
 
 
-def test_each_hop_writes_the_way_back_as_captured() -> None:
+def test_each_hop_writes_the_return_hop_as_captured() -> None:
     """C1: every second packet of the conversation is the one before it, one tower further."""
     steps = VECTORS.sequences["multihop_udp"].steps
     assert len(steps) == 6
@@ -110,7 +110,7 @@ def test_each_hop_writes_the_way_back_as_captured() -> None:
         assert forwarded.src_port == sent.dst_port
 
 
-def test_the_way_back_is_ready_at_the_destination() -> None:
+def test_the_return_address_is_complete_at_the_destination() -> None:
     """C1: the acknowledgement goes where the capture shows it going."""
     steps = VECTORS.sequences["multihop_udp"].steps
     arriving, answer = (CrowPacket.parse(step.packet) for step in steps[1:3])

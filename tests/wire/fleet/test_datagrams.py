@@ -67,7 +67,7 @@ def test_arbitrary_bytes_are_a_report_or_raise_decode_error(data: bytes) -> None
 
 
 @given(ID, LINEAGES, LINEAGES, sized(32))
-def test_a_plain_report_tells_its_lineage_in_its_content_f4(
+def test_a_plain_report_has_boot_and_sequence_in_its_content_f4(
     sender: bytes, boot: int, sequence: int, secret: bytes
 ) -> None:
     content = msgspec.msgpack.encode({"b": boot, "n": sequence})
@@ -78,7 +78,7 @@ def test_a_plain_report_tells_its_lineage_in_its_content_f4(
 @pytest.mark.parametrize(
     "content", [{"b": 1}, {"b": 1, "n": 0}, {"b": -1, "n": 1}, "text"], ids=str
 )
-def test_a_plain_report_without_a_lineage_is_none_f4(content: object) -> None:
+def test_a_plain_report_without_boot_and_sequence_is_refused_f4(content: object) -> None:
     data = serialize_plain(TELEMETRY, bytes(6), bytes(32), msgspec.msgpack.encode(content))
     assert ReportDatagram.read(data) is None
 

@@ -129,7 +129,7 @@ def test_what_cannot_be_made_to_fit_is_our_own_mistake() -> None:
         encode(msgspec.structs.replace(DEVICE, agent="x" * 1300))
 
 
-def test_the_lineage_is_read_without_the_rest_f4() -> None:
+def test_boot_and_sequence_are_read_without_the_rest_f4() -> None:
     assert report_origin(msgspec.msgpack.encode({"b": 5, "n": 6, "mem": "much"})) == ReportOrigin(
         5, 6
     )

@@ -101,7 +101,7 @@ def test_a_head_that_runs_past_the_data_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "head", [b"\x3a", b"{}    "[:6], b"[1,2,3]", b'{"a":1,}', b'{"a":"\xff"}', b'{"a":' * 5000]
 )
-def test_a_head_that_is_no_json_object_is_refused_when_asked_for(head: bytes) -> None:
+def test_a_head_that_is_no_json_object_is_refused_on_access(head: bytes) -> None:
     packet = Packet(head)
     with pytest.raises(DecodeError):
         _ = packet.json
@@ -119,7 +119,7 @@ def test_the_longest_head_is_what_the_public_implementation_reads() -> None:
     assert data[:2] == b"\x7f\xff"
 
 
-def test_typed_reading_takes_only_the_asked_type() -> None:
+def test_typed_reading_takes_only_the_given_type() -> None:
     head: JsonObject = {"n": 5, "t": "text", "b": True, "f": 1.0, "z": None}
     assert (integer(head, "n"), text(head, "t")) == (5, "text")
     assert [integer(head, key) for key in ("t", "b", "f", "z", "none")] == [None] * 5

@@ -160,7 +160,7 @@ def test_a_bare_hashname_is_an_address() -> None:
     assert LinkAddress.parse(LinkAddress(HASHNAME).uri()).hashname == HASHNAME
 
 
-def test_a_name_is_kept_until_somebody_resolves_it() -> None:
+def test_a_host_name_is_kept_unresolved() -> None:
     address = LinkAddress.parse("link://hub.example:4242/")
     assert (address.host, address.port) == ("hub.example", 4242)
     assert address.paths == (UrlPath("http://hub.example:4242"),)
@@ -217,6 +217,6 @@ def test_text_that_is_no_address_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("fragment", ["", "aa", "rtcsaqnccscuc4anp33vgoivna", "8"])
-def test_a_fragment_made_for_nobody_is_refused(fragment: str) -> None:
+def test_a_malformed_fragment_is_refused(fragment: str) -> None:
     with pytest.raises(DecodeError):
         fragment_secret(fragment, VECTORS.uri[2].hashname)

@@ -63,7 +63,7 @@ def test_a_root_digest_is_read_back(digest: int) -> None:
 
 @pytest.mark.slow
 @given(st.lists(u64, min_size=BUCKETS, max_size=BUCKETS))
-def test_half_of_each_bucket_digest_is_told(digests: list[int]) -> None:
+def test_half_of_each_bucket_digest_is_sent(digests: list[int]) -> None:
     head, body = BucketDigests(tuple(digests)).serialize()
     assert len(body) <= BODY_SIZE
     told = parse_digest(head, body)

@@ -204,12 +204,12 @@ def test_a_record_of_24_links_stays_below_half_a_kilobyte() -> None:
     ("bytes_per_s", "code"),
     [(0.0, 0), (1.0, 0), (1.01, 1), (1024.0, 80), (125e6, 215), (1e30, 255)],
 )
-def test_rates_are_told_in_eighths_of_a_doubling(bytes_per_s: float, code: int) -> None:
+def test_rates_are_encoded_in_eighths_of_a_doubling(bytes_per_s: float, code: int) -> None:
     assert rate_code(bytes_per_s) == code
 
 
 @given(st.floats(2.0, 4e9))
-def test_a_rate_is_told_to_five_per_cent(bytes_per_s: float) -> None:
+def test_a_rate_is_encoded_to_five_per_cent(bytes_per_s: float) -> None:
     told = RecordLink(ORIGIN, 0, 1, rate=rate_code(bytes_per_s)).bytes_per_s
     assert told == pytest.approx(bytes_per_s, rel=0.05)
 

@@ -49,7 +49,7 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
 
 
 @given(FRAMES)
-def test_a_frame_survives_the_way(frame: Frame) -> None:
+def test_a_frame_survives_a_round_trip(frame: Frame) -> None:
     assert parse_frame(frame.serialize()) == frame
 
 
