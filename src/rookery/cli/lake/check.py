@@ -39,13 +39,13 @@ def _print(report: "LakeCheckReport") -> None:
     print_table(columns, rows)
     if report.summed:
         sums = [
-            (each.table, f"{each.counted:,}", each.source, f"{each.rows:,}", _verdict(each.is_ok))
+            (each.table, f"{each.counted:,}", each.source, f"{each.rows:,}", _ok_text(each.is_ok))
             for each in report.summed
         ]
         print_table(("facts", "made of", "rows of", "rows", ""), sums)
     if report.quarantined:
-        refused = [(each.kind, each.reason, f"{each.rows:,}") for each in report.quarantined]
-        print_table(("in quarantine", "reason", "rows"), refused)
+        quarantined = [(each.kind, each.reason, f"{each.rows:,}") for each in report.quarantined]
+        print_table(("in quarantine", "reason", "rows"), quarantined)
     now = datetime.now(UTC)
     print_fields(
         [
@@ -56,7 +56,7 @@ def _print(report: "LakeCheckReport") -> None:
     remark("it adds up" if report.is_ok else "it does not add up")
 
 
-def _verdict(is_ok: bool) -> str:
+def _ok_text(is_ok: bool) -> str:
     return "adds up" if is_ok else "differs"
 
 

@@ -33,11 +33,11 @@ def land(
 
     def once() -> int:
         done = [lander.run() for lander in found]
-        rows, refused = sum(each.rows for each in done), sum(each.quarantined for each in done)
+        rows, quarantined = sum(each.rows for each in done), sum(each.quarantined for each in done)
         if output.json:
-            print_json({"is": "done", "rows": rows, "refused": refused, "spools": len(done)})
-        elif rows or refused or not follow:
-            remark(f"{rows} rows landed, {refused} refused")
+            print_json({"is": "done", "rows": rows, "quarantined": quarantined, "spools": len(done)})
+        elif rows or quarantined or not follow:
+            remark(f"{rows} rows landed, {quarantined} refused")
         return OK
 
     pause = pause_s if follow else None

@@ -46,9 +46,9 @@ def _progress(name: str, *, is_json: bool) -> "Callable[[LandingTotals], None]":
         left = max(totals.until - totals.position, 0)
         if is_json:
             values = {"rows": totals.rows, "refused": totals.quarantined}
-            print_json({"is": "totals", "spool": name, **values, "left_bytes": left})
+            print_json({"is": "landed", "spool": name, **values, "left_bytes": left})
         else:
-            refused = f", {totals.quarantined} refused" if totals.quarantined else ""
-            remark(f"landed {totals.rows} rows of {name}{refused}; {units.size(left)} left")
+            quarantined = f", {totals.quarantined} refused" if totals.quarantined else ""
+            remark(f"landed {totals.rows} rows of {name}{quarantined}; {units.size(left)} left")
 
     return show

@@ -96,11 +96,11 @@ class _NodeStreamOpener:
 
     def __init__(self, stack: AsyncExitStack, control_options: ControlOptions, node: str) -> None:
         self._stack = stack
-        self._asking = control_options
+        self._control_options = control_options
         self._node = node
 
     async def __call__(self, meta: Mapping[str, object]) -> ByteStream:
-        control = await self._stack.enter_async_context(self._asking.connected())
+        control = await self._stack.enter_async_context(self._control_options.connected())
         stream, _ = await control.stream(self._node, FILES, meta)
         return stream
 

@@ -43,7 +43,7 @@ def status(
         if output.json:
             print_row(found)
         elif check is not None:
-            print_line(verdict(found, check))
+            print_line(health_text(found, check))
         else:
             print_fields(described(found))
         return code(found, check)
@@ -57,7 +57,7 @@ def code(found: NodeStatus, check: Check | None) -> int:
     return FAILED if check == "ready" and not found.is_ready else OK
 
 
-def verdict(found: NodeStatus, check: Check) -> str:
+def health_text(found: NodeStatus, check: Check) -> str:
     if found.is_stale:
         return f"stuck: it has not seen to its links for {units.span(found.worked_ago_s)}"
     if check == "live":
@@ -70,7 +70,7 @@ def described(found: NodeStatus) -> list[tuple[str, object]]:
     ends = datetime.fromtimestamp(found.certificate_ends_at, UTC)
     left_s = found.certificate_ends_at - found.made_at
     return [
-        ("state", verdict(found, "ready")),
+        ("state", health_text(found, "ready")),
         ("name", found.name or None),
         ("hashname", found.hashname),
         ("realm", found.realm),

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rookery.cli.mesh.status import verdict
+from rookery.cli.mesh.status import health_text
 from rookery.cli.terminal import units
 from rookery.cli.terminal.screen import printable
 from rookery.runtime.node.snapshot import (
@@ -109,7 +109,7 @@ def _fitting(
 
 
 def _header(status: NodeStatus, flows: dict[str, PeerTraffic], *, is_rate: bool) -> Text:
-    state = verdict(status, "ready")
+    state = health_text(status, "ready")
     is_well = status.is_ready and not status.is_stale
     shown = units.rate if is_rate else units.size
     in_bytes = shown(sum(flow.in_bytes for flow in flows.values()))
