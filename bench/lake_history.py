@@ -43,12 +43,12 @@ def history(rows: int) -> SyntheticDataset:
     return SyntheticDataset(days=days, devices=max(1, rows // (days * _REPORTS_A_DAY)))
 
 
-def landed(folder: Path, told: SyntheticDataset) -> Landed:
+def landed(folder: Path, dataset: SyntheticDataset) -> Landed:
     """A history in a folder of its own; one that is there in full is taken as it is."""
     if not folder.exists():
         unfinished = folder.with_name(f"{folder.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
-        _land(told, _in(unfinished))
+        _land(dataset, _in(unfinished))
         unfinished.rename(folder)
     return _in(folder)
 
@@ -76,10 +76,10 @@ def _in(folder: Path) -> Landed:
     return Landed(Lake(str(folder / "before")), tuple(hours))
 
 
-def _land(told: SyntheticDataset, target: Landed) -> None:
-    end = datetime.combine(told.start, datetime.min.time(), UTC) + timedelta(days=told.days)
+def _land(dataset: SyntheticDataset, target: Landed) -> None:
+    end = datetime.combine(dataset.start, datetime.min.time(), UTC) + timedelta(days=dataset.days)
     bounds = [end - timedelta(hours=left) for left in range(HOURS, 0, -1)]
-    for table, chunk in told.chunks():
+    for table, chunk in dataset.chunks():
         parts = _cut(chunk, bounds)
         for lake, part in zip((target.before, *target.hours), parts, strict=True):
             _append(lake, table, part)

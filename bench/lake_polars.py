@@ -193,8 +193,8 @@ def minutes(frames: Frames) -> pl.LazyFrame:
 def longer(unit: str, every: str, frames: Frames) -> pl.LazyFrame:
     rows = frames["insights/traffic_minutes"]
     peaks = [
-        (pl.col(f"{way}_bytes").max() * 8 / 60).alias(f"{way}_peak_bps")
-        for way in ("received", "sent")
+        (pl.col(f"{direction}_bytes").max() * 8 / 60).alias(f"{direction}_peak_bps")
+        for direction in ("received", "sent")
     ]
     start = pl.col("minute").dt.truncate(every).alias(unit)
     totals = rows.group_by("device", "interface", start).agg(
@@ -206,9 +206,9 @@ def longer(unit: str, every: str, frames: Frames) -> pl.LazyFrame:
 def _described(totals: pl.LazyFrame, start: str) -> pl.LazyFrame:
     speeds = [
         pl.when(pl.col("covered_ms") > 0)
-        .then(pl.col(f"{way}_bytes") * 8000.0 / pl.col("covered_ms"))
-        .alias(f"{way}_bps")
-        for way in ("received", "sent")
+        .then(pl.col(f"{direction}_bytes") * 8000.0 / pl.col("covered_ms"))
+        .alias(f"{direction}_bps")
+        for direction in ("received", "sent")
     ]
     return totals.with_columns(*speeds, pl.col(start).dt.date().alias("date"))
 

@@ -77,10 +77,10 @@ def spark(pipe: Connection, work: Work) -> None:
     pipe.send("ready")
     while True:
         try:
-            told = pipe.recv()
+            choice = pipe.recv()
         except EOFError:
             break
-        report = Pipeline(tables, steps[told]).run()
+        report = Pipeline(tables, steps[choice]).run()
         assert report.is_ok, [each for each in report.steps if each.text]
         done = {each.step: each.seconds for each in report.steps}
         rows = {each.step: each.rows_out for each in report.steps}

@@ -63,7 +63,7 @@ def expected(table: Table, sources: Mapping[str, pa.Table], sql: str) -> pa.Tabl
     return connection.sql(sql).to_arrow_table().select(schema.names).cast(schema)
 
 
-def given(spark: SparkSession, table: Table, rows: pa.Table) -> DataFrame:
+def spark_frame(spark: SparkSession, table: Table, rows: pa.Table) -> DataFrame:
     """Rows for Spark, in one chunk: it reads no further than to one that is empty."""
     return spark.createDataFrame(rows.combine_chunks().cast(table.arrow), table.struct)
 

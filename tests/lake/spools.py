@@ -14,11 +14,11 @@ from rookery.wire.fleet import telemetry
 from rookery.wire.observation import HEAD
 
 RECEIVED_MS = 1_793_800_000_123
-REPORTER = bytes.fromhex("02fc00000001")
+SENDER = bytes.fromhex("02fc00000001")
 SENT_MS = RECEIVED_MS - 5000
 
 ENTRY = entries.FleetEntry(
-    REPORTER,
+    SENDER,
     "router",
     "h" * 52,
     b"K" * 64,
@@ -73,7 +73,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
         seat="s",
     ),
     observations.ENROLLED: ENTRY,
-    observations.SECURITY: SecurityEvent("clone", REPORTER, "192.0.2.1:4000", "two of them"),
+    observations.SECURITY: SecurityEvent("clone", SENDER, "192.0.2.1:4000", "two of them"),
     observations.LINK: observation_content.LinkSample(
         t=SENT_MS,
         b=7,
@@ -145,7 +145,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
 def record(kind: int, content: bytes | None = None, received_ms: int = RECEIVED_MS) -> bytes:
     if content is None:
         content = msgspec.msgpack.encode(STRUCTS[kind])
-    return HEAD.pack(received_ms, kind, REPORTER, 0, 0) + content
+    return HEAD.pack(received_ms, kind, SENDER, 0, 0) + content
 
 
 def called(number: int) -> bytes:

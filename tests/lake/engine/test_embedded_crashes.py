@@ -169,21 +169,21 @@ def test_a_driver_that_dies_with_its_jvm_loses_and_doubles_nothing(
     """In the end counts and sums are those of what was acknowledged, one more run changes nothing,
     and, where there is time for it, all tables are those of a lake that was never disturbed."""
     chance = random.Random(SEED)
-    given, lake = Input(tmp_path / "hub"), Lake(str(tmp_path / "lake"))
-    driver = EmbeddedDriver(given.folder, tmp_path / "lake", tmp_path / "driver.log")
+    source, lake = Input(tmp_path / "hub"), Lake(str(tmp_path / "lake"))
+    driver = EmbeddedDriver(source.folder, tmp_path / "lake", tmp_path / "driver.log")
     ends: list[Killed] = []
     for moment in _moments(chance):
-        given.acknowledge()
+        source.acknowledge()
         if moment.kind == "time":
             moment = moment._replace(after_s=chance.uniform(0.2, 1.5) * ends[1].took_s)
         ends.append(driver.run(moment))
         print(moment, ends[-1][:3])
         assert ends[-1].is_killed or moment.kind == "time", ends[-1].text
     assert [end.has_jvm for end in ends[:2]] == [False, True]  # landing comes first, and needs none
-    _finish(spark, lake, given.folder)
-    given.check(lake)
+    _finish(spark, lake, source.folder)
+    source.check(lake)
     before = _versions(lake)
-    _finish(spark, lake, given.folder)
+    _finish(spark, lake, source.folder)
     assert _versions(lake) == before
     if IS_LONG:
-        _compare(_undisturbed(spark, given.folder, tmp_path), lake)
+        _compare(_undisturbed(spark, source.folder, tmp_path), lake)

@@ -33,7 +33,7 @@ TABLES = (
     "insights/availability",
     "insights/traffic_minutes",
 )
-ROUTERS = 6
+DEVICES = 6
 KINDS = ("device_reports", "record_changes")
 
 
@@ -67,7 +67,7 @@ def land(synthetic: SyntheticWorld, lake: Lake, first: datetime, last: datetime)
             pc.less(received_at, pa.scalar(last, TIMESTAMP)),
         )
         if kind == "device_reports":
-            few = pa.array(sorted(set(every["reporter"].drop_null().to_pylist()))[:ROUTERS])
+            few = pa.array(sorted(set(every["reporter"].drop_null().to_pylist()))[:DEVICES])
             is_due = pc.and_(is_due, pc.is_in(every["reporter"], few))
         table = BY_PATH[f"landing/{kind}"]
         since = lake.ingested_version(table, "history")

@@ -24,11 +24,11 @@ def report(each: LakeStep) -> StepReport:
 def test_steps_that_do_not_build_on_each_other_go_on_at_the_same_time() -> None:
     """All of them meet, or the barrier breaks."""
     steps = [step(f"{number}") for number in range(PARALLEL_STEPS)]
-    meeting = Barrier(PARALLEL_STEPS)
+    barrier = Barrier(PARALLEL_STEPS)
 
     def work(number: int, each: LakeStep) -> StepWork:
         def met() -> StepReport:
-            meeting.wait(PATIENCE_S)
+            barrier.wait(PATIENCE_S)
             return report(each)
 
         return met

@@ -13,7 +13,7 @@ from rookery.lake.engine.spark_tables import SparkTables
 from rookery.lake.schema.facts import DEVICE_RATES
 from rookery.lake.schema.insights import LINEAGE, TRAFFIC_MINUTES
 from rookery.lake.steps import STEPS
-from tests.lake.fact_tables import given, made
+from tests.lake.fact_tables import made, spark_frame
 from tests.lake.insights.test_traffic import delta
 from tests.lake.oracle.database import differences
 
@@ -34,7 +34,7 @@ def span(minute: int, minutes: int, received: int) -> Delta:
 
 
 def put(tables: SparkTables, day: date, rows: Iterable[Delta]) -> None:
-    frame = given(tables.spark, DEVICE_RATES, made(DEVICE_RATES, list(rows)))
+    frame = spark_frame(tables.spark, DEVICE_RATES, made(DEVICE_RATES, list(rows)))
     tables.replace(DEVICE_RATES, frame, [day], [], {})
 
 
@@ -49,7 +49,7 @@ def recomputed(tables: SparkTables) -> set[date]:
     return set(changes.dates or tables.lake.dates(TRAFFIC_MINUTES))
 
 
-def test_a_day_before_is_computed_anew_only_when_what_reaches_back_to_it_changed(
+def test_a_day_before_is_recomputed_only_when_the_fingerprint_changed(
     spark: SparkSession, lake: Lake
 ) -> None:
     tables = SparkTables(spark, lake)
@@ -81,7 +81,7 @@ def test_many_days_get_no_mark(spark: SparkSession, lake: Lake) -> None:
     days = [
         TODAY + timedelta(days=number) for number in range(spark_tables.FINGERPRINT_DAYS_MAX + 1)
     ]
-    rows = given(spark, DEVICE_RATES, made(DEVICE_RATES, [span(-10, 20, 1000)]))
+    rows = spark_frame(spark, DEVICE_RATES, made(DEVICE_RATES, [span(-10, 20, 1000)]))
     tables.replace(DEVICE_RATES, rows, days[:-1], [], {})
     tables.replace(DEVICE_RATES, rows, days, [], {})
     many, few, *_ = lake.delta_table(DEVICE_RATES).history()

@@ -26,7 +26,7 @@ def test_a_day_that_is_touched_touches_those_that_look_at_it() -> None:
     assert looking.read({DAY}) == days(-2, -1, 0, 1)
 
 
-def test_days_before_are_touched_only_by_what_reaches_back_to_them() -> None:
+def test_days_before_are_recomputed_only_for_days_that_affect_them() -> None:
     looking = step(lookback_days=1, lookahead_days=2)
     assert looking.recomputed(days(0, 5), days(5)) == days(0, 1, 3, 4, 5, 6)
     assert looking.recomputed(days(0), []) == days(0, 1)

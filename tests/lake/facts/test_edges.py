@@ -19,8 +19,8 @@ HOUR_S = 3600
 def record(
     seconds: float, realm: str, node: str, number: int, *links: tuple[str, int], **more: object
 ) -> dict[str, object]:
-    who = {"realm": realm, "node": node, "epoch": 1, "number": number, "lifetime_s": HOUR_S}
-    return {**who, "at": noon(seconds), "links": list(links), "is_withdrawn": False, **more}
+    sender = {"realm": realm, "node": node, "epoch": 1, "number": number, "lifetime_s": HOUR_S}
+    return {**sender, "at": noon(seconds), "links": list(links), "is_withdrawn": False, **more}
 
 
 def test_an_edge_lasts_while_both_ends_claim_it(spark: SparkSession) -> None:

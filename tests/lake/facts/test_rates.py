@@ -13,7 +13,7 @@ from tests.lake.frames import frame, noon
 pytestmark = pytest.mark.xdist_group("spark")
 
 WRAP = 1 << 32
-ROUTER = "02:00:00:00:00:01"
+DEVICE = "02:00:00:00:00:01"
 
 
 def report(
@@ -24,7 +24,7 @@ def report(
         (f"eth{number}", count, 10, count // 700, 10, 0, 0) for number, count in enumerate(received)
     ]
     at = noon(seconds)
-    head = {"reporter": ROUTER, "boot": 1, "sequence": sequence, "at": at}
+    head = {"reporter": DEVICE, "boot": 1, "sequence": sequence, "at": at}
     return {**head, "interfaces": interfaces, **more}
 
 
@@ -64,7 +64,7 @@ def test_a_rate_is_what_a_counter_grew_by_since_the_sample_before(spark: SparkSe
         span_us = int((at - since).total_seconds()) * 1_000_000
         received, packets = deltas
         counters = (received, 0, packets, 0, 0, 0)
-        head = (ROUTER, 1, name, sequence, since, at, span_us)
+        head = (DEVICE, 1, name, sequence, since, at, span_us)
         return (*head, *counters, False, False, at.date())
 
     expected = [

@@ -10,7 +10,7 @@ from pyspark.testing import assertDataFrameEqual
 from rookery.lake.feedback.cost_advice import link_cost_advice
 from rookery.lake.schema.facts import LINK_HOURS
 from rookery.lake.schema.insights import LINK_COST_ADVICE
-from tests.lake.fact_tables import computed, given, made
+from tests.lake.fact_tables import computed, made, spark_frame
 from tests.lake.oracle import cost_advice as oracle
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -43,7 +43,7 @@ def sample(
 
 
 def advice(spark: SparkSession, rows: list[dict[str, object]]) -> DataFrame:
-    return link_cost_advice(given(spark, LINK_HOURS, made(LINK_HOURS, rows)))
+    return link_cost_advice(spark_frame(spark, LINK_HOURS, made(LINK_HOURS, rows)))
 
 
 def test_a_nightly_fade_is_seen_coming(spark: SparkSession) -> None:
@@ -82,13 +82,13 @@ def test_weeks_are_what_plain_python_makes_of_them(spark: SparkSession) -> None:
                 continue
             is_bad = hour % DAY in (1, 2) and chance.random() < 0.8
             both = []
-            for way in (ends, ends[::-1]):
+            for direction in (ends, ends[::-1]):
                 loss = chance.randrange(30_000) + is_bad * chance.randrange(200_000)
                 rtt = None if chance.random() < 0.1 else chance.randrange(8_000, 12_000)
                 both.append((loss, rtt, chance.randint(1, 12), chance.randint(0, 1)))
                 loss, rtt, samples, lost = both[-1]
                 more = {"up_samples": samples - lost}
-                rows.append(sample(way, hour, loss, rtt, samples, **more))
+                rows.append(sample(direction, hour, loss, rtt, samples, **more))
             number = (MONDAY - EPOCH) // HOUR + hour
             known.setdefault(("r", *ends), {})[number] = together(both)
     found = computed(LINK_COST_ADVICE, advice(spark, rows)).to_pylist()

@@ -11,7 +11,7 @@ from pyspark.testing import assertDataFrameEqual
 from rookery.lake.feedback.load_forecast import server_load_forecast
 from rookery.lake.schema.facts import SERVER_HOURS
 from rookery.lake.schema.insights import SERVER_LOAD_FORECAST
-from tests.lake.fact_tables import computed, given, made
+from tests.lake.fact_tables import computed, made, spark_frame
 from tests.lake.oracle import load_forecast as oracle
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -37,7 +37,7 @@ def report(server: str, hour: int, used: int, reports: int = 6) -> dict[str, obj
 
 
 def forecast(spark: SparkSession, rows: list[dict[str, object]]) -> DataFrame:
-    return server_load_forecast(given(spark, SERVER_HOURS, made(SERVER_HOURS, rows)))
+    return server_load_forecast(spark_frame(spark, SERVER_HOURS, made(SERVER_HOURS, rows)))
 
 
 def test_an_hour_is_as_it_was_in_most_weeks_and_as_of_late(spark: SparkSession) -> None:

@@ -18,7 +18,7 @@ from rookery.lake.schema.insights import (
     OUTAGES,
     UPTIME_SESSIONS,
 )
-from tests.lake.fact_tables import computed, expected, facts_of, given, made
+from tests.lake.fact_tables import computed, expected, facts_of, made, spark_frame
 from tests.lake.oracle import availability as oracle
 from tests.lake.oracle import database
 from tests.lake.synthetic_world import SyntheticWorld
@@ -74,7 +74,7 @@ def frame(spark: SparkSession, rows: Sequence[tuple[object, ...]], like: DataFra
 def test_what_is_missed_is_missed_from_the_first_report_on(
     spark: SparkSession, rows: pa.Table
 ) -> None:
-    found = availability.availability(given(spark, UPTIME_INTERVALS, rows))
+    found = availability.availability(spark_frame(spark, UPTIME_INTERVALS, rows))
     hours = [
         # device, there, expected, outages, the longest, reboots, day
         ("gone", 1, 1, 0, 0, 0, 0),
@@ -105,7 +105,7 @@ def test_what_is_missed_is_missed_from_the_first_report_on(
 def test_an_outage_ends_with_midnight_or_with_what_is_known(
     spark: SparkSession, rows: pa.Table
 ) -> None:
-    found = availability.outages(given(spark, UPTIME_INTERVALS, rows))
+    found = availability.outages(spark_frame(spark, UPTIME_INTERVALS, rows))
     known = [
         ("gone", at(1), at(2), 24 * HOUR_US, False, True, at(1).date()),
         ("gone", at(2), at(2, 18), 18 * HOUR_US, False, True, at(2).date()),
@@ -118,7 +118,7 @@ def test_an_outage_ends_with_midnight_or_with_what_is_known(
 def test_a_start_takes_65_seconds_and_not_a_microsecond_more(spark: SparkSession) -> None:
     """What may lie between two reports is no outage, but the device was absent."""
     edge, beyond = timedelta(seconds=65), timedelta(seconds=65, microseconds=1)
-    intervals = given(
+    intervals = spark_frame(
         spark,
         UPTIME_INTERVALS,
         made(
@@ -148,7 +148,7 @@ def test_a_boot_after_a_week_is_a_reboot_and_after_longer_a_new_device(spark: Sp
             interval("longer", 2, at(8, 6), at(8, 12)),
         ],
     )
-    found = availability.availability(given(spark, UPTIME_INTERVALS, intervals)).collect()
+    found = availability.availability(spark_frame(spark, UPTIME_INTERVALS, intervals)).collect()
     days = {(row.device, row.date): (row.expected_us, row.reboots) for row in found}
     assert days["week", at(7).date()] == (12 * HOUR_US, 1)
     assert days["longer", at(8).date()] == (6 * HOUR_US, 0)
@@ -188,7 +188,7 @@ def test_a_week_keeps_the_promise_or_does_not(spark: SparkSession) -> None:
 
 
 def test_a_session_goes_on_over_midnight(spark: SparkSession, rows: pa.Table) -> None:
-    found = availability.uptime_sessions(given(spark, UPTIME_INTERVALS, rows))
+    found = availability.uptime_sessions(spark_frame(spark, UPTIME_INTERVALS, rows))
     known = [
         ("gone", 1, at(0, 12), at(0, 13), HOUR_US, 10, 1),
         ("old", 1, at(0, 9), at(0, 13), 4 * HOUR_US, 10, 1),
@@ -204,7 +204,7 @@ def test_a_history_is_what_duckdb_makes_of_it(
 ) -> None:
     """P4: row for row; and outages that were planted are found."""
     facts = facts_of(synthetic.lake.url)
-    intervals = given(spark, UPTIME_INTERVALS, facts[UPTIME_INTERVALS.path]).cache()
+    intervals = spark_frame(spark, UPTIME_INTERVALS, facts[UPTIME_INTERVALS.path]).cache()
     days = computed(AVAILABILITY, availability.availability(intervals))
     outages = computed(OUTAGES, availability.outages(intervals))
     sessions = computed(UPTIME_SESSIONS, availability.uptime_sessions(intervals))
@@ -245,7 +245,7 @@ def test_a_day_alone_is_the_same_as_among_others(spark: SparkSession) -> None:
         first = day - timedelta(days=availability.LOOKBACK_DAYS)
         last = day + timedelta(days=availability.LOOKAHEAD_DAYS)
         near = whole.filter((pc.field("date") >= first) & (pc.field("date") <= last))
-        intervals = given(spark, UPTIME_INTERVALS, near)
+        intervals = spark_frame(spark, UPTIME_INTERVALS, near)
         alone = computed(AVAILABILITY, availability.availability(intervals))
         lost = computed(OUTAGES, availability.outages(intervals))
         of_day = pc.field("date") == day

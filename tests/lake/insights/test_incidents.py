@@ -19,7 +19,7 @@ from rookery.lake.schema.insights import (
     OUTAGES,
     PLACES,
 )
-from tests.lake.fact_tables import computed, expected, facts_of, given, made
+from tests.lake.fact_tables import computed, expected, facts_of, made, spark_frame
 from tests.lake.oracle import availability as availability_oracle
 from tests.lake.oracle import incident_groups as oracle
 from tests.lake.oracle import places as places_oracle
@@ -43,7 +43,7 @@ def out(device: str, from_min: int, to_min: int) -> dict[str, object]:
     }
 
 
-def unusual(kind: str, entity: str, hour: int, **who: str) -> dict[str, object]:
+def unusual(kind: str, entity: str, hour: int, **columns: str) -> dict[str, object]:
     at = NOON + hour * HOUR
     return {
         "kind": kind,
@@ -51,7 +51,7 @@ def unusual(kind: str, entity: str, hour: int, **who: str) -> dict[str, object]:
         "from_at": at,
         "to_at": at + HOUR,
         "date": at.date(),
-        **who,
+        **columns,
     }
 
 
@@ -147,8 +147,10 @@ def test_sites_that_lost_power_are_found_in_a_history(
 ) -> None:
     """P4: groups are those that pairs make, and each cut that was planted is one of them."""
     facts = facts_of(synthetic.lake.url)
-    outages = availability.outages(given(spark, UPTIME_INTERVALS, facts[UPTIME_INTERVALS.path]))
-    known_places = places(given(spark, ENROLMENTS, facts[ENROLMENTS.path]))
+    outages = availability.outages(
+        spark_frame(spark, UPTIME_INTERVALS, facts[UPTIME_INTERVALS.path])
+    )
+    known_places = places(spark_frame(spark, ENROLMENTS, facts[ENROLMENTS.path]))
     anomalies = spark.createDataFrame([], ANOMALIES.struct)
     critical = spark.createDataFrame([], CRITICAL_ELEMENTS.struct)
     grouped = incidents(outages, anomalies, critical, known_places)

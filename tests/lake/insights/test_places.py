@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from rookery.lake.insights.places import places
 from rookery.lake.schema.clean import ENROLMENTS
-from tests.lake.fact_tables import given, made
+from tests.lake.fact_tables import made, spark_frame
 from tests.lake.oracle import places as oracle
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -39,7 +39,7 @@ def test_a_site_is_a_network_and_the_first_enrolment_counts(spark: SparkSession)
         }
         for position, address in enumerate([*ADDRESSES, "203.0.113.1:1"])
     ]
-    found = places(given(spark, ENROLMENTS, made(ENROLMENTS, rows))).collect()
+    found = places(spark_frame(spark, ENROLMENTS, made(ENROLMENTS, rows))).collect()
     assert sorted(map(tuple, found)) == [
         (f"r{number}", "router", f"h{number}", address, site)
         for number, (address, site) in enumerate(ADDRESSES.items())

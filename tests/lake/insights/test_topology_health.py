@@ -9,7 +9,7 @@ from pyspark.testing import assertDataFrameEqual
 from rookery.lake.insights.topology_health import critical_elements, topology_health
 from rookery.lake.schema.facts import TOPOLOGY_EDGES
 from rookery.lake.schema.insights import CRITICAL_ELEMENTS, TOPOLOGY_HEALTH
-from tests.lake.fact_tables import computed, facts_of, given, made
+from tests.lake.fact_tables import computed, facts_of, made, spark_frame
 from tests.lake.oracle import topology_health as oracle
 from tests.lake.synthetic_world import SyntheticWorld
 
@@ -38,7 +38,7 @@ def test_an_edge_counts_where_it_held_half_the_hour(spark: SparkSession) -> None
         edge("b", "c", 40, 75),
         edge("b", "c", 90, 104),
     ]
-    edges = given(spark, TOPOLOGY_EDGES, made(TOPOLOGY_EDGES, rows)).cache()
+    edges = spark_frame(spark, TOPOLOGY_EDGES, made(TOPOLOGY_EDGES, rows)).cache()
     found, day = topology_health(edges), NOON.date()
     one = NOON + timedelta(hours=1)
     known = [
@@ -62,7 +62,7 @@ def test_a_history_is_what_networkx_makes_of_it(
 ) -> None:
     """P4: row for row; and what was planted is what the realm hangs on."""
     rows = facts_of(synthetic.lake.url)[TOPOLOGY_EDGES.path]
-    edges = given(spark, TOPOLOGY_EDGES, rows)
+    edges = spark_frame(spark, TOPOLOGY_EDGES, rows)
     graphs = oracle.graphs(rows.to_pylist())
     found = computed(TOPOLOGY_HEALTH, topology_health(edges)).to_pylist()
     assert {(row["realm"], row["hour"]): tuple(row.values())[2:-1] for row in found} == {

@@ -12,7 +12,7 @@ from pyspark.testing import assertDataFrameEqual
 from rookery.lake.insights import traffic
 from rookery.lake.schema.facts import DEVICE_RATES
 from rookery.lake.schema.insights import TRAFFIC_DAYS, TRAFFIC_HOURS, TRAFFIC_MINUTES
-from tests.lake.fact_tables import computed, expected, facts_of, given, made
+from tests.lake.fact_tables import computed, expected, facts_of, made, spark_frame
 from tests.lake.oracle import database
 from tests.lake.oracle import traffic as oracle
 from tests.lake.synthetic_world import SyntheticWorld
@@ -47,7 +47,7 @@ def test_a_delta_belongs_to_the_minutes_it_lies_in(spark: SparkSession) -> None:
         delta(NOON + 130 * second, NOON + 130 * second, 5, 0, 0, 0),  # at one moment
         delta(NOON + 130 * second, NOON + 180 * second, 50, 0, 0, 0),  # up to the minute's end
     ]
-    minutes = traffic.traffic_minutes(given(spark, DEVICE_RATES, made(DEVICE_RATES, rows)))
+    minutes = traffic.traffic_minutes(spark_frame(spark, DEVICE_RATES, made(DEVICE_RATES, rows)))
     day = NOON.date()
     known = [
         ("r", "wan0", NOON, 30_000, 30, 300, 2, 3, 8.0, 80.0, day),
@@ -69,7 +69,7 @@ def test_a_history_is_what_duckdb_makes_of_it(
     rates = facts[DEVICE_RATES.path]
     devices = [synthetic.dataset.population.device_id(each) for each in (0, 3, 8, 10)]  # see faults
     some = rates.filter(pc.field("reporter").isin(devices))
-    minutes = traffic.traffic_minutes(given(spark, DEVICE_RATES, some)).cache()
+    minutes = traffic.traffic_minutes(spark_frame(spark, DEVICE_RATES, some)).cache()
     tables = {TRAFFIC_MINUTES.path: computed(TRAFFIC_MINUTES, minutes)}
     hours = traffic.traffic_hours(minutes)
     tables[TRAFFIC_HOURS.path] = computed(TRAFFIC_HOURS, hours)
@@ -102,7 +102,9 @@ def test_a_day_alone_is_the_same_as_among_others(spark: SparkSession) -> None:
     day = NOON.date() + timedelta(days=2)
     last = day + timedelta(days=traffic.LOOKAHEAD_DAYS)
     near = whole.filter((pc.field("date") >= day) & (pc.field("date") <= last))
-    alone = computed(TRAFFIC_MINUTES, traffic.traffic_minutes(given(spark, DEVICE_RATES, near)))
+    alone = computed(
+        TRAFFIC_MINUTES, traffic.traffic_minutes(spark_frame(spark, DEVICE_RATES, near))
+    )
     of_day = pc.field("date") == day
     assert known.filter(of_day).num_rows == 24 * 60
     assert database.differences(known.filter(of_day), alone.filter(of_day)) == []

@@ -67,11 +67,11 @@ def test_it_goes_on_where_it_ended(lake: Lake, spool: Path) -> None:
 
 def test_batches_are_bounded_and_each_is_reported(lake: Lake, spool: Path) -> None:
     spools.write_segment(spool, START, [*calls(1, 2, 3), spools.linked(1), *calls(4)])
-    told: list[LandingTotals] = []
-    lander = Lander(lake, spool, "hub", rows_max=2, progress=told.append)
+    reports: list[LandingTotals] = []
+    lander = Lander(lake, spool, "hub", rows_max=2, progress=reports.append)
     total = lander.run()
-    assert [each.rows for each in told] == [2, 4, 5]
-    assert told[-1] == total
+    assert [each.rows for each in reports] == [2, 4, 5]
+    assert reports[-1] == total
     assert lake.version(landing.CALLS) == 3  # made, and a commit of each batch
     assert lake.version(landing.LINK_SAMPLES) == 1
 

@@ -28,7 +28,7 @@ SENT = RECEIVED - timedelta(seconds=5)
 
 def land(kind: int, *contents: msgspec.Struct) -> pa.Table:
     taken = [
-        (100 + index, spools.RECEIVED_MS, spools.REPORTER, content)
+        (100 + index, spools.RECEIVED_MS, spools.SENDER, content)
         for index, content in enumerate(contents)
     ]
     return RowKind(kind).rows("hub", taken)
@@ -58,9 +58,9 @@ def test_the_head_has_sender_time_and_place(kind: int) -> None:
     assert row["reporter"] == "02:fc:00:00:00:01"
     assert row["received_at"] == RECEIVED
     assert row["date"] == date(2026, 11, 4)
-    has_lineage = kind not in (observations.ENROLLED, observations.SECURITY)
-    assert (row["boot"], row["sequence"]) == ((7, 8) if has_lineage else (None, None))
-    assert row["at"] == (SENT if has_lineage else None)
+    is_stamped = kind not in (observations.ENROLLED, observations.SECURITY)
+    assert (row["boot"], row["sequence"]) == ((7, 8) if is_stamped else (None, None))
+    assert row["at"] == (SENT if is_stamped else None)
 
 
 @pytest.mark.parametrize("kind", sorted(TABLES))
@@ -133,7 +133,7 @@ def test_a_report_without_boot_and_sequence_has_nulls() -> None:
 
 def test_security_events_in_spools_keep_the_names_of_their_fields() -> None:
     """Spools of earlier versions are landed, too."""
-    event = {"kind": "forged", "reporter": spools.REPORTER, "address": "192.0.2.1:7420"}
+    event = {"kind": "forged", "reporter": spools.SENDER, "address": "192.0.2.1:7420"}
     content = RowKind(observations.SECURITY).decode(msgspec.msgpack.encode(event))
     (row,) = land(observations.SECURITY, content).to_pylist()
     assert (row["event"], row["address"]) == ("forged", "192.0.2.1:7420")

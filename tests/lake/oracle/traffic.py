@@ -37,7 +37,8 @@ def longer_sql(unit: str) -> str:
     """Rows of insights/traffic_hours or _days but for their lineage, from minutes."""
     sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ("covered_ms", *_NAMES))
     peaks = ", ".join(
-        f"max({way}_bytes)::DOUBLE * 8 / 60 AS {way}_peak_bps" for way in ("received", "sent")
+        f"max({direction}_bytes)::DOUBLE * 8 / 60 AS {direction}_peak_bps"
+        for direction in ("received", "sent")
     )
     return f"""
     WITH totals AS (
@@ -51,6 +52,7 @@ def longer_sql(unit: str) -> str:
 
 def _rates() -> str:
     return ", ".join(
-        f"CASE WHEN covered_ms > 0 THEN {way}_bytes::DOUBLE * 8000 / covered_ms END AS {way}_bps"
-        for way in ("received", "sent")
+        f"CASE WHEN covered_ms > 0 THEN {direction}_bytes::DOUBLE * 8000 / covered_ms END"
+        f" AS {direction}_bps"
+        for direction in ("received", "sent")
     )

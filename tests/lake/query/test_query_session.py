@@ -13,11 +13,10 @@ from rookery.lake.schema import insights
 COUNT = "SELECT count(*) AS rows FROM insights.places WHERE kind = ?"
 
 
-def add(lake: Lake, *reporters: str, claims: tuple[CommitClaim, ...] = ()) -> None:
+def add(lake: Lake, *senders: str, claims: tuple[CommitClaim, ...] = ()) -> None:
     table = insights.PLACES
     rows = [
-        dict.fromkeys(table.arrow.names) | {"reporter": each, "kind": "router"}
-        for each in reporters
+        dict.fromkeys(table.arrow.names) | {"reporter": each, "kind": "router"} for each in senders
     ]
     found = pa.Table.from_pylist(rows, table.arrow)
     lake.append(table, found, claims, {"run": "one", "code": "0.1.0"})

@@ -234,8 +234,8 @@ def test_a_clone_reports_in_between_with_a_boot_of_its_own(synthetic: SyntheticW
     inside = pc.and_(pc.greater_equal(mine["at"], clone.from_at), pc.less(mine["at"], clone.to_at))
     assert pc.count_distinct(mine.filter(inside)["boot"]).as_py() == 2
     events = synthetic.rows("security_events")
-    told = events.filter(pc.equal(events["event"], "clone"))["reporter"].to_pylist()
-    assert told == [clone.device] * 6
+    senders = events.filter(pc.equal(events["event"], "clone"))["reporter"].to_pylist()
+    assert senders == [clone.device] * 6
 
 
 def test_the_mesh_has_the_articulation_points_and_bridges_of_the_ground_truth() -> None:

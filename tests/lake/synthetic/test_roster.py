@@ -43,7 +43,7 @@ def living_rows(until: datetime | None = None) -> dict[str, pa.Table]:
     return {name: pa.concat_tables(parts) for name, parts in found.items()}
 
 
-def test_a_history_may_be_that_of_a_world_that_lives() -> None:
+def test_a_dataset_may_be_the_past_of_a_running_demo() -> None:
     roster, rows = living(), living_rows()
     assert set(rows["device_reports"]["reporter"].to_pylist()) == {
         each.device_id for each in roster.devices
@@ -60,7 +60,7 @@ def test_a_history_may_be_that_of_a_world_that_lives() -> None:
     }
 
 
-def test_a_given_link_is_as_it_is_said_to_be() -> None:
+def test_a_link_of_a_roster_has_its_values() -> None:
     roster = living()
     ends = {roster.devices[1].hashname, roster.devices[2].hashname}
     by_day = [
@@ -74,7 +74,7 @@ def test_a_given_link_is_as_it_is_said_to_be() -> None:
     assert all(rtt >= 120 and loss > 0.35 for rtt, loss in night)
 
 
-def test_a_given_relay_was_away_and_a_given_link_comes_and_goes() -> None:
+def test_the_relay_of_a_roster_was_down_and_a_link_flaps() -> None:
     roster = living()
     relay = roster.devices[2].hashname
     downs = {

@@ -39,10 +39,10 @@ async def test_spools_hold_what_landing_rows_say(tmp_path: Path) -> None:
 
 def without(reports: pa.Table, truth: GroundTruth) -> pa.Table:
     poisoned = truth.poisoned()
-    lineages = zip(
+    report_ids = zip(
         *(reports[name].to_pylist() for name in ("reporter", "boot", "sequence")), strict=True
     )
-    return reports.filter(pa.array([each not in poisoned for each in lineages]))
+    return reports.filter(pa.array([each not in poisoned for each in report_ids]))
 
 
 def in_order(rows: pa.Table) -> pa.Table:

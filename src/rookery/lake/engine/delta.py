@@ -56,7 +56,7 @@ class TableChanges(NamedTuple):
     version: int
     files: tuple[str, ...]  # those that are new
     dates: frozenset[date] | None  # with changed rows; None: any may have some
-    reaching: frozenset[date] | None = None  # those of them that may concern the day before
+    affecting_day_before: frozenset[date] | None = None  # those of them; None: all may
 
     @property
     def is_nothing(self) -> bool:
@@ -134,7 +134,7 @@ class Lake:
         if since is None or since > version:
             return TableChanges(version, tuple(files), None)
         count = version - since
-        limit = min(count + _MARKED * bool(source.reaches_back), _HISTORY_MAX)
+        limit = min(count + _MARKED * bool(source.concerns_day_before), _HISTORY_MAX)
         history = commits(opened, limit)
         if len(history) < count:
             return TableChanges(version, self._files_since(source, since, files), None)

@@ -35,7 +35,7 @@ def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Incre
     """None when nothing is new; `forced` days are recomputed in any case."""
     claims = []
     touched: frozenset[date] | None = forced
-    reaching = forced
+    affecting_day_before = forced
     is_due = bool(forced)
     for source in step.sources:
         since = lake.ingested_version(step.target, source)
@@ -47,7 +47,7 @@ def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Incre
         if source.path not in step.references:
             days = _touched(lake, source, since, changes)
         is_due = is_due or days is None or bool(days)
-        reaching |= _reaching(days, changes)
+        affecting_day_before |= _affecting_day_before(days, changes)
         touched = None if touched is None or days is None else touched | days
     if not claims or not is_due:
         return None
@@ -55,8 +55,8 @@ def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Incre
     if not step.target.is_dated:
         return Increment(tuple(claims), versions, frozenset())
     if touched is None:
-        touched = reaching = lake.dates(step.target) | _days(lake, step, versions)
-    return Increment(tuple(claims), versions, step.recomputed(touched, reaching))
+        touched = affecting_day_before = lake.dates(step.target) | _days(lake, step, versions)
+    return Increment(tuple(claims), versions, step.recomputed(touched, affecting_day_before))
 
 
 def source_dates(lake: Lake, step: TransformStep, due: Increment) -> frozenset[date] | None:
@@ -102,10 +102,10 @@ def _touched(
     return changes.dates
 
 
-def _reaching(days: frozenset[date] | None, changes: TableChanges) -> frozenset[date]:
+def _affecting_day_before(days: frozenset[date] | None, changes: TableChanges) -> frozenset[date]:
     if days is None:
         return frozenset()
-    return days if changes.reaching is None else days & changes.reaching
+    return days if changes.affecting_day_before is None else days & changes.affecting_day_before
 
 
 def _days(lake: Lake, step: TransformStep, versions: Mapping[str, int]) -> frozenset[date]:

@@ -4,9 +4,9 @@ Spark writes files into a directory of their own, then the Delta log makes them 
 one step (see `delta`). A run that dies between the two leaves files that no reader sees.
 
 A rewritten day also gets a fingerprint of those rows that say something about the day before
-(`Table.reaches_back`), computed while the rows are written. Steps that look one day ahead recompute
-that earlier day only when the fingerprint has changed. A first run rewrites many days at once;
-beyond `FINGERPRINT_DAYS_MAX` they get none, and everything that may depend on them is recomputed.
+(`Table.concerns_day_before`), computed while the rows are written. Steps that look one day ahead
+recompute that earlier day only when the fingerprint has changed. A first run rewrites many days at
+once; beyond `FINGERPRINT_DAYS_MAX` they get none, and all that may depend on them is recomputed.
 """
 
 import re
@@ -40,7 +40,7 @@ class RecomputeFingerprint:
 
     def __init__(self, table: Table, replaced: Collection[date] | Literal["all"] | None) -> None:
         days: list[date] = []
-        if table.reaches_back and replaced is not None and not isinstance(replaced, str):
+        if table.concerns_day_before and replaced is not None and not isinstance(replaced, str):
             days = sorted(replaced)
         self._days = days if len(days) <= FINGERPRINT_DAYS_MAX else []
         self._table = table
@@ -60,8 +60,8 @@ class RecomputeFingerprint:
 
     def _mark(self, day: date) -> Column:
         """How many they are, and a sum of their contents in which their order does not matter."""
-        reaches = (F.col(DATE) == F.lit(day)) & F.expr(self._table.reaches_back)
-        content = F.when(reaches, F.xxhash64(*self._table.arrow.names))
+        is_concerned = (F.col(DATE) == F.lit(day)) & F.expr(self._table.concerns_day_before)
+        content = F.when(is_concerned, F.xxhash64(*self._table.arrow.names))
         return F.concat_ws(":", F.count(content), F.bit_xor(content))
 
 
@@ -130,8 +130,8 @@ class SparkTables:
     ) -> WrittenCommit:
         uri = self.lake.uri(table)
         folder = parquet.folder()
-        reach = RecomputeFingerprint(table, replaced)
-        chosen = reach.observed(rows.select(*table.arrow.names))
+        fingerprint = RecomputeFingerprint(table, replaced)
+        chosen = fingerprint.observed(rows.select(*table.arrow.names))
         if table.is_dated:
             chosen = chosen.withColumn(parquet.DIRECTORY, F.col(DATE))
         writer = chosen.write.options(compression="zstd", **_WRITING, **_dictionaries(table))
@@ -139,7 +139,7 @@ class SparkTables:
             writer = writer.partitionBy(parquet.DIRECTORY)
         writer.parquet(f"{_spark_uri(uri)}/{folder}")
         added = parquet.written(uri, folder)
-        known = {**metadata, **reach.metadata()}
+        known = {**metadata, **fingerprint.metadata()}
         version = self.lake.commit(table, added, replaced, claims, known)
         dates = frozenset(each.date for each in added if each.date is not None)
         return WrittenCommit(version, sum(each.rows for each in added), dates)

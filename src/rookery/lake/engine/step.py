@@ -33,14 +33,14 @@ class TransformStep:
     references: frozenset[str] = frozenset()  # paths of sources whose changes touch no day
 
     def recomputed(
-        self, touched: Iterable[date], reaching: Iterable[date] | None = None
+        self, touched: Iterable[date], affecting_day_before: Iterable[date] | None = None
     ) -> frozenset[date]:
         """The days of the target that change when these of the sources did.
 
-        Only days among `reaching` affect those before them; all do if it is None.
+        Only days among `affecting_day_before` affect those before them; all do if it is None.
         """
         days = frozenset(touched)
-        back = days if reaching is None else days.intersection(reaching)
+        back = days if affecting_day_before is None else days.intersection(affecting_day_before)
         ahead = _widened(days, 0, self.lookback_days)
         return ahead | _widened(back, self.lookahead_days, 0)
 

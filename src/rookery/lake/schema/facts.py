@@ -60,7 +60,7 @@ DEVICE_RATES = Table(
     ("reporter", "boot", "interface", "at", "sequence"),
     "what an interface carried from one report to the next of the same start, within 23 hours",
     (clean.DEVICE_REPORTS.path,),
-    reaches_back="to_date(since) < date",
+    concerns_day_before="to_date(since) < date",
 )
 
 UPTIME_INTERVALS = Table(

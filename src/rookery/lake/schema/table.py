@@ -42,7 +42,7 @@ class Table:
     text: str
     sources: tuple[str, ...] = ()  # paths of the tables it is made from
     is_dated: bool = True  # partitioned by `date`; else replaced as a whole
-    reaches_back: str = ""  # SQL: which rows say something of the day before theirs, too
+    concerns_day_before: str = ""  # SQL: which rows also say something about the day before
     display: Display | None = None  # how pages show it; insights have one
 
     @property
