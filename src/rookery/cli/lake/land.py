@@ -35,7 +35,7 @@ def land(
         done = [lander.run() for lander in found]
         rows, quarantined = sum(each.rows for each in done), sum(each.quarantined for each in done)
         if output.json:
-            print_json({"is": "done", "rows": rows, "quarantined": quarantined, "spools": len(done)})
+            print_json({"is": "done", "rows": rows, "refused": quarantined, "spools": len(done)})
         elif rows or quarantined or not follow:
             remark(f"{rows} rows landed, {quarantined} refused")
         return OK
