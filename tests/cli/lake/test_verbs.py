@@ -172,7 +172,10 @@ async def test_spools_land_and_only_what_is_new(tmp_path: Path) -> None:
     spools = [f"--spool={tmp_path / 'spools' / name}" for name in counts]
     first = rookery("lake", "land", *spools, "--data", tmp_path / "lake", "--json")
     assert first.code == 0
-    *_, done = first.json_lines()
+    *landed, done = first.json_lines()
+    assert {row["is"] for row in landed} == {"landed"}
+    assert {tuple(row) for row in landed} == {("v", "is", "spool", "rows", "refused", "left_bytes")}
+    assert done["is"] == "done"
     assert done["rows"] + done["refused"] == sum(counts.values())  # type: ignore[operator]
     again = rookery("lake", "land", *spools, "--data", tmp_path / "lake")
     assert "0 rows landed, 0 refused" in again.err
