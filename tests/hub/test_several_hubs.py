@@ -110,10 +110,10 @@ async def test_what_one_hub_cancels_the_other_ends(hubs: tuple[Hub, Hub]) -> Non
         await device.report()
         wish = await here.wish(MAC, "anna", ANNAS)
         await device.report()
-        asking = asyncio.get_running_loop().create_task(device.ask(await device.called()))
+        lease_client = asyncio.get_running_loop().create_task(device.ask(await device.called()))
         await until(lambda: bool(server.reserved))
         await here.cancel(wish)
-        fault = await asking
+        fault = await lease_client
         assert isinstance(fault, messages.FaultMessage)
         await until(lambda: server.released == set(server.reserved))
 

@@ -28,12 +28,12 @@ class OpenListener:
     """A door behind which one is asked nothing."""
 
     def __init__(self, limits: HubListenerLimits) -> None:
-        self.visitors: list[str | None] = []
+        self.welcomed: list[str | None] = []
         self.listener = HubListener(identity("hub"), self._welcome, limits)
         self.address = ("", 0)
 
     async def _welcome(self, line: SealedConnection) -> None:
-        self.visitors.append(line.peer)
+        self.welcomed.append(line.peer)
         while await line.receive() is not None:
             pass
 
@@ -64,7 +64,7 @@ async def listener() -> AsyncIterator[OpenListener]:
 async def test_who_has_proved_its_name_is_let_in(listener: OpenListener) -> None:
     """F8"""
     line = await listener.dial()
-    await until(lambda: listener.visitors == [identity("alice").hashname])
+    await until(lambda: listener.welcomed == [identity("alice").hashname])
     line.close()
     await until(lambda: listener.listener.connections == 0)
 
@@ -84,7 +84,7 @@ async def test_who_says_nothing_is_shown_out(listener: OpenListener) -> None:
     await closed(reader)
     writer.close()
     assert listener.listener.tally["slow"] == 1
-    assert not listener.visitors
+    assert not listener.welcomed
 
 
 async def test_who_says_a_byte_at_a_time_gets_no_more_time_for_it(listener: OpenListener) -> None:
@@ -114,7 +114,7 @@ async def test_rubbish_ends_the_connection_at_once(listener: OpenListener, rubbi
     await closed(reader)
     writer.close()
     await until(lambda: listener.listener.tally["rubbish"] == 1)
-    assert not listener.visitors
+    assert not listener.welcomed
 
 
 async def test_one_address_may_hold_so_many_connections_and_no_more(listener: OpenListener) -> None:
@@ -160,6 +160,6 @@ async def test_a_device_that_talks_too_much_is_cut_off(listener: OpenListener) -
 async def test_closing_the_door_ends_those_who_are_inside() -> None:
     listener = await opened(LIMITS)
     line = await listener.dial()
-    await until(lambda: bool(listener.visitors))
+    await until(lambda: bool(listener.welcomed))
     await listener.listener.close()
     await until(lambda: line.is_closed)

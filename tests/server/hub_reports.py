@@ -19,11 +19,11 @@ from rookery.wire.observation import Observation
 from tests.server.world import HUB
 
 
-class HubDesk(asyncio.DatagramProtocol):
+class FakeReportHub(asyncio.DatagramProtocol):
     """Make it with `open`."""
 
     def __init__(self) -> None:
-        self._desk = ReportValidator(HUB, bytes(32), os.urandom, time.time())
+        self._validator = ReportValidator(HUB, bytes(32), os.urandom, time.time())
         self._codes: dict[bytes, EnrolmentCode] = {}
         self._transport: asyncio.DatagramTransport | None = None
         self.entries: dict[bytes, FleetEntry] = {}
@@ -36,9 +36,9 @@ class HubDesk(asyncio.DatagramProtocol):
     @classmethod
     async def open(cls) -> Self:
         loop = asyncio.get_running_loop()
-        transport, desk = await loop.create_datagram_endpoint(cls, local_addr=("127.0.0.1", 0))
-        desk._transport = transport
-        return desk
+        transport, hub = await loop.create_datagram_endpoint(cls, local_addr=("127.0.0.1", 0))
+        hub._transport = transport
+        return hub
 
     @property
     def link(self) -> LinkAddress:
@@ -72,12 +72,12 @@ class HubDesk(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         assert self._transport is not None
         now = time.time()
-        incoming = self._desk.read(data, f"{addr[0]}:{addr[1]}", now)
+        incoming = self._validator.read(data, f"{addr[0]}:{addr[1]}", now)
         if incoming is None or self.is_silent:
             return
         code = self._codes.get(incoming.code_id or NO_CODE_ID)
         entry = self.entries.get(incoming.sender)
-        outcome = self._desk.receive(incoming, entry, code, None, now)
+        outcome = self._validator.receive(incoming, entry, code, None, now)
         if outcome.changed is not None:
             self.entries[incoming.sender] = outcome.changed
         if outcome.spool is not None:

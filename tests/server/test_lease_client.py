@@ -36,8 +36,8 @@ class Holder:
     def held(self) -> list[HoldMessage]:
         return [hold(seat) for seat in self.seats]
 
-    def renew(self, seats: list[str], asked_at: float) -> None:
-        self.renewed.put_nowait((seats, asked_at))
+    def renew(self, seats: list[str], requested_at: float) -> None:
+        self.renewed.put_nowait((seats, requested_at))
 
     def revoke(self, seat: str, reason: str) -> None:
         self.seats.remove(seat)
@@ -53,7 +53,7 @@ def hold(seat: str) -> HoldMessage:
 
 
 @asynccontextmanager
-async def asking(
+async def lease_client(
     hub: LeaseHub, holder: Holder, limits: LeaseLimits = QUICK
 ) -> AsyncIterator[LeaseClient]:
     leases = LeaseClient(ACCEPTOR, hub.address, holder, limits)
@@ -75,12 +75,12 @@ async def next_renew(hub: LeaseHub) -> int:
 async def test_the_hub_hears_what_is_held_and_what_is_not_any_more() -> None:
     async with LeaseHub() as hub:
         holder = Holder("one")
-        async with asking(hub, holder) as leases:
+        async with lease_client(hub, holder) as leases:
             assert [await hub.next(), await hub.next()] == [hold("one"), RenewMessage(1)]
             hub.say(RenewedMessage(1))
-            seats, asked_at = await holder.renewed.get()
+            seats, requested_at = await holder.renewed.get()
             assert seats == ["one"]
-            assert asked_at <= asyncio.get_running_loop().time()
+            assert requested_at <= asyncio.get_running_loop().time()
             assert leases.is_renewed
             holder.seats = ["two"]
             while not isinstance(message := await hub.next(), LetGoMessage):
@@ -93,7 +93,7 @@ async def test_an_answer_renews_what_was_held_when_it_was_asked_for() -> None:
     """Not what came since: of that the hub had not heard."""
     async with LeaseHub() as hub:
         holder = Holder("one")
-        async with asking(hub, holder):
+        async with lease_client(hub, holder):
             early = await next_renew(hub)
             holder.seats.append("two")
             while not isinstance(await hub.next(), HoldMessage):
@@ -108,7 +108,7 @@ async def test_an_answer_renews_what_was_held_when_it_was_asked_for() -> None:
 async def test_what_the_hub_releases_ends_with_its_reason() -> None:
     async with LeaseHub() as hub:
         holder = Holder("one", "two")
-        async with asking(hub, holder):
+        async with lease_client(hub, holder):
             await next_renew(hub)
             hub.say(ReleaseMessage("one", "the device is no longer this account's"))
             await until(lambda: bool(holder.revoked))
@@ -119,7 +119,7 @@ async def test_what_the_hub_releases_ends_with_its_reason() -> None:
 async def test_a_lost_connection_is_made_again_and_told_everything() -> None:
     async with LeaseHub() as hub:
         holder = Holder("one")
-        async with asking(hub, holder):
+        async with lease_client(hub, holder):
             await next_renew(hub)
             hub.lines[-1].abort()
             await until(lambda: len(hub.lines) > 1)
@@ -134,7 +134,7 @@ async def test_a_hub_that_does_not_answer_is_dialled_anew_with_more_patience() -
     async with LeaseHub() as hub:
         holder = Holder("one")
         limits = msgspec.structs.replace(QUICK, patience_s=0.05, patience_max_s=0.2)
-        async with asking(hub, holder, limits) as leases:
+        async with lease_client(hub, holder, limits) as leases:
             await until(lambda: leases.tally["unanswered"] >= 3)
             assert leases.patience_s == 0.2
             assert not leases.is_renewed
@@ -145,7 +145,7 @@ async def test_a_hub_that_does_not_answer_is_dialled_anew_with_more_patience() -
 async def test_a_hub_that_knows_no_such_server_ends_all_seats() -> None:
     async with LeaseHub() as hub:
         holder = Holder("one", "two")
-        async with asking(hub, holder):
+        async with lease_client(hub, holder):
             await next_renew(hub)
             hub.say(FaultMessage(FaultCode.DENIED, "no server of that name is known here"))
             await until(lambda: not holder.seats)
@@ -155,7 +155,7 @@ async def test_a_hub_that_knows_no_such_server_ends_all_seats() -> None:
 async def test_a_hub_of_before_that_knows_no_leases_ends_nothing() -> None:
     async with LeaseHub() as hub:
         holder = Holder("one")
-        async with asking(hub, holder) as leases:
+        async with lease_client(hub, holder) as leases:
             await next_renew(hub)
             hub.say(FaultMessage(FaultCode.PROTOCOL, "tag 2058 is not a message of a rendezvous"))
             await until(lambda: leases.tally["refused"] > 0)

@@ -35,14 +35,14 @@ from rookery.wire.fleet.telemetry import LoadReport
 from tests.fleet.identities import ACCEPTOR
 from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
-from tests.server.hub_reports import HubDesk
+from tests.server.hub_reports import FakeReportHub
 from tests.server.test_web_listener import asked
 from tests.server.world import CLIENT, DEVICE, HUB, plan, until
 
 
 @asynccontextmanager
-async def hub_desk() -> AsyncIterator[HubDesk]:
-    hub = await HubDesk.open()
+async def report_hub() -> AsyncIterator[FakeReportHub]:
+    hub = await FakeReportHub.open()
     try:
         yield hub
     finally:
@@ -50,7 +50,7 @@ async def hub_desk() -> AsyncIterator[HubDesk]:
 
 
 @asynccontextmanager
-async def running(settings: ServerSettings, hub: HubDesk) -> AsyncIterator[Server]:
+async def running(settings: ServerSettings, hub: FakeReportHub) -> AsyncIterator[Server]:
     server = await Server.start(settings, ACCEPTOR, hub.address)
     try:
         yield server
@@ -78,7 +78,7 @@ async def heard(line: SealedConnection) -> Message | None:
 
 
 async def test_f5_a_server_with_a_code_enrols_and_reports_its_load(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         settings = ServerSettings(
             folder=tmp_path, code=hub.code(), seats_max=7, report_s=0.05, http="127.0.0.1:0"
         )
@@ -102,7 +102,7 @@ async def test_f5_a_server_with_a_code_enrols_and_reports_its_load(tmp_path: Pat
 
 
 async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         settings = ServerSettings(folder=tmp_path, code=hub.code())
         async with running(settings, hub) as server:
             planned = plan()
@@ -130,7 +130,7 @@ async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_
 
 async def test_p2_every_seat_that_ended_is_reported_to_the_hub(tmp_path: Path) -> None:
     """One that was used, and one whose device never came."""
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         settings = ServerSettings(folder=tmp_path, code=hub.code())
         async with running(settings, hub) as server:
             planned = plan()
@@ -178,7 +178,7 @@ async def joined(line: SealedConnection) -> bytes:
 
 
 async def test_a_server_without_a_code_is_not_ready(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         settings = ServerSettings(folder=tmp_path, http="127.0.0.1:0")
         async with running(settings, hub) as server:
             assert server.http is not None
@@ -192,7 +192,7 @@ async def test_a_server_without_a_code_is_not_ready(tmp_path: Path) -> None:
 
 
 async def test_its_pages_tell_how_it_is(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         settings = ServerSettings(folder=tmp_path, http="127.0.0.1:0", code=hub.code(), seats_max=9)
         async with running(settings, hub) as server:
             assert server.http is not None
@@ -208,7 +208,7 @@ async def test_its_pages_tell_how_it_is(tmp_path: Path) -> None:
 
 
 async def test_f5_a_server_that_starts_again_needs_no_code(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         async with running(ServerSettings(folder=tmp_path, code=hub.code()), hub):
             await until(lambda: len(hub.loads) == 1)
         async with running(ServerSettings(folder=tmp_path), hub):
@@ -218,7 +218,7 @@ async def test_f5_a_server_that_starts_again_needs_no_code(tmp_path: Path) -> No
 async def test_f5_calls_that_the_hub_did_not_hear_of_are_told_after_a_restart(
     tmp_path: Path,
 ) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         async with running(ServerSettings(folder=tmp_path, code=hub.code()), hub) as server:
             await until(lambda: len(hub.loads) == 1)
             hub.is_silent = True
@@ -240,7 +240,7 @@ async def test_f5_calls_that_the_hub_did_not_hear_of_are_told_after_a_restart(
 
 
 async def test_audits_that_wait_have_a_bound(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         hub.is_silent = True
         reports = await ServerReports.open(ACCEPTOR, hub.address, tmp_path, None, load, 20.0)
         for number in range(AUDITS_MAX + 3):
@@ -268,7 +268,7 @@ def load() -> LoadReport:
 async def test_others_are_told_the_address_that_leads_here(
     advertise: str, tcp: str, tmp_path: Path
 ) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         settings = ServerSettings(folder=tmp_path, advertise=advertise, http="127.0.0.1:0")
         async with running(settings, hub) as server:
             assert server.tcp == tcp.format(port=server.port)
@@ -277,14 +277,14 @@ async def test_others_are_told_the_address_that_leads_here(
 
 
 async def test_keys_of_both_sets_are_needed(tmp_path: Path) -> None:
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         half = Identity({0x40: ACCEPTOR.pairs[0x40]})
         with pytest.raises(UsageError, match="40 and 2a"):
             await Server.start(ServerSettings(folder=tmp_path), half, hub.address)
 
 
 async def test_a_port_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with hub_desk() as hub, running(ServerSettings(folder=tmp_path), hub) as server:
+    async with report_hub() as hub, running(ServerSettings(folder=tmp_path), hub) as server:
         settings = ServerSettings(folder=tmp_path / "b", http=server.tcp)
         with pytest.raises(UsageError, match="already in use"):
             await Server.start(settings, ACCEPTOR, hub.address)
@@ -294,7 +294,7 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
     """SIGTERM: peers are told, and it is over within five seconds."""
     folder = tmp_path / "server"
     keystore.save(folder, ACCEPTOR)
-    async with hub_desk() as hub:
+    async with report_hub() as hub:
         (tmp_path / "hub.link").write_text(json.dumps(hub.link.json()))
         (tmp_path / "code").write_text(f"{hub.code()}\n")
         process = await asyncio.create_subprocess_exec(

@@ -57,33 +57,33 @@ class Hub:
         self.wishes: dict[bytes, int] = {}
         self.events: Counter[str] = Counter()
         self.life = 0
-        self.desk = self._new_desk()
+        self.validator = self._new_validator()
 
     @property
     def wall(self) -> float:
         return START + self.world.now + self.clock_step_s
 
-    def _new_desk(self) -> ReportValidator:
+    def _new_validator(self) -> ReportValidator:
         return ReportValidator(
             self.identity, self.master, self.world.random.randbytes, self.wall, self.settings
         )
 
     def receive(self, datagram: bytes, address: str) -> None:
-        incoming = self.desk.read(datagram, address, self.wall)
+        incoming = self.validator.read(datagram, address, self.wall)
         if incoming is None:
             return
         held = self.entries.get(incoming.sender)
         entry = None if held is None else copied(held)  # the spool may take nothing
         wish = self.wishes.get(incoming.sender)
-        outcome = self.desk.receive(incoming, entry, None, wish, self.wall)
-        self._heard(outcome.events)
+        outcome = self.validator.receive(incoming, entry, None, wish, self.wall)
+        self._record_events(outcome.events)
         if outcome.spool is None or not self.is_spool_full:
             if outcome.changed is not None:
                 self.entries[incoming.sender] = outcome.changed
             self._keep(outcome, address, incoming.sender)
         self.world.send(outcome.answer_now, address)
 
-    def _heard(self, events: tuple[SecurityEvent, ...]) -> None:
+    def _record_events(self, events: tuple[SecurityEvent, ...]) -> None:
         self.events.update(event.kind for event in events)
 
     def _keep(self, outcome: ReportOutcome, address: str, sender: bytes) -> None:
@@ -110,11 +110,11 @@ class Hub:
         self.life += 1
         del self.spool[self.durable :]
         self.entries = {key: entries.decode(data) for key, data in self.flushed.items()}
-        self.desk = self._new_desk()
+        self.validator = self._new_validator()
         if reads_spool:
             for observation in self.spool[self.flushed_position :]:
                 known = self.entries.get(observation.sender)
-                entry = self.desk.restore(observation, known)
+                entry = self.validator.restore(observation, known)
                 if entry is not None:
                     self.entries[observation.sender] = entry
 

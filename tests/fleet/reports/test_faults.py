@@ -49,7 +49,7 @@ def test_a_third_lost_each_way_and_a_renewal_every_minute_locks_nobody_out_f4() 
         assert len(device.waiting()) <= 8
         assert device.sender.counters.dropped == 0
     check_nothing_lost_or_doubled(world)
-    counters = world.hub.desk.counters
+    counters = world.hub.validator.counters
     assert counters.reports > 20 * 170
     assert counters.renewals > 20 * 40
     assert counters.forged == counters.old_secret == counters.clones == 0
@@ -59,7 +59,7 @@ def test_repeats_and_reordering_double_nothing_f3() -> None:
     network = Network(loss=0.1, repeat=0.5, delay_max_s=15.0)
     world = World(seed=3, devices=5, network=network, settings=MINUTE)
     world.run(1800.0)
-    assert world.hub.desk.counters.repeats > 100
+    assert world.hub.validator.counters.repeats > 100
     check_nothing_lost_or_doubled(world)
     for device in world.devices.values():
         assert longest_silence(world, device, 60.0, 1800.0) < 300.0
@@ -123,7 +123,7 @@ def test_a_hub_that_forgot_everybody_is_told_again_f4() -> None:
     world.hub.crash(reads_spool=False)
     world.run(60.0)
     assert len(world.hub.entries) == 5
-    assert world.hub.desk.counters.enrolled == 5
+    assert world.hub.validator.counters.enrolled == 5
     check_nothing_lost_or_doubled(world)
 
 
@@ -159,7 +159,7 @@ def test_a_device_that_kept_an_old_state_comes_back_f4() -> None:
     device.restart(old)
     world.run(100.0)
     assert longest_silence(world, device, 700.0, 800.0) < 45.0
-    assert world.hub.desk.counters.old_secret > 0
+    assert world.hub.validator.counters.old_secret > 0
     assert not device.made - world.hub.origins().keys() - device.waiting() - waiting
 
 
@@ -223,7 +223,7 @@ def test_clones_take_turns_and_are_told_of_f4() -> None:
     world.run(100.0)
     twin = world.add(device.identity, device.mac)
     world.run(600.0)
-    assert world.hub.desk.counters.clones > 0
+    assert world.hub.validator.counters.clones > 0
     assert world.hub.events["clone"] > 0
     spooled = world.hub.origins()
     for each in (device, twin):
@@ -237,7 +237,7 @@ def test_restarts_now_and_then_are_no_clones() -> None:
     for _ in range(5):
         world.run(240.0)
         only(world).restart(only(world).sender.state)
-    assert world.hub.desk.counters.clones == 0
+    assert world.hub.validator.counters.clones == 0
 
 
 def test_replays_double_nothing_and_are_no_sign_of_life_f4() -> None:
@@ -249,7 +249,7 @@ def test_replays_double_nothing_and_are_no_sign_of_life_f4() -> None:
         device.is_on = False
     world.run(60.0)
     seen = {key: entry.last_seen for key, entry in world.hub.entries.items()}
-    counters = world.hub.desk.counters
+    counters = world.hub.validator.counters
     refused = counters.old_secret, counters.repeats
     for datagram in recorded:
         world.hub.receive(datagram, STRANGER)
@@ -269,7 +269,7 @@ def test_replays_of_what_the_window_forgot_are_late_f4() -> None:
     spooled = len(world.hub.spool)
     for datagram in world.sent_by_devices[:12]:
         world.hub.receive(datagram, STRANGER)
-    assert world.hub.desk.counters.late > 5
+    assert world.hub.validator.counters.late > 5
     assert len(world.hub.spool) == spooled
 
 
@@ -281,7 +281,7 @@ def test_a_stolen_old_secret_is_of_no_use_f4() -> None:
     world.run(120.0)
     content, spooled = entry_of(world, device).content, len(world.hub.spool)
     world.hub.receive(forged_by(device, stolen, BOOT_SEQUENCE_MAX, 1), STRANGER)
-    assert world.hub.desk.counters.old_secret == 1
+    assert world.hub.validator.counters.old_secret == 1
     assert world.hub.events["old secret"] == 1
     assert len(world.hub.spool) == spooled
     assert entry_of(world, device).content == content

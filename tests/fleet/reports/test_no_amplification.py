@@ -13,14 +13,14 @@ from rookery.wire.fleet.datagrams import (
     serialize_report,
 )
 from rookery.wire.fleet.telemetry import DeviceReport, encode
-from tests.fleet.reports.validator import ELSEWHERE, MAC, Device, Office, code_of
+from tests.fleet.reports.validator import ELSEWHERE, MAC, Device, FakeHub, code_of
 
 KNOWN, STRANGER = Device(), Device()
 GENEROUS = 1e9  # nothing is limited here, so that everything is answered
 
 
-def office_of(policy: EnrolmentPolicy) -> Office:
-    office = Office(
+def hub_of(policy: EnrolmentPolicy) -> FakeHub:
+    hub = FakeHub(
         ReportValidatorSettings(
             policy=policy,
             renewal_s=1000,
@@ -32,11 +32,11 @@ def office_of(policy: EnrolmentPolicy) -> Office:
             known_rate=GENEROUS,
         )
     )
-    office.enrol(KNOWN, code_of("router"))
-    return office
+    hub.enrol(KNOWN, code_of("router"))
+    return hub
 
 
-OFFICES: dict[EnrolmentPolicy, Office] = {"open": office_of("open"), "claim": office_of("claim")}
+OFFICES: dict[EnrolmentPolicy, FakeHub] = {"open": hub_of("open"), "claim": hub_of("claim")}
 
 IDS = st.one_of(st.just(MAC), st.just(KNOWN.mac), st.binary(min_size=6, max_size=6))
 TAGS = st.sampled_from([1, 1025, 1027, 2049, 2055, 2056, 3073, 3074, 3075])
@@ -112,13 +112,13 @@ def test_no_answer_is_larger_than_what_proves_nothing_f4(
     wish: int | None,
     is_later: bool,
 ) -> None:
-    office = OFFICES[policy]
-    incoming = office.desk.read(datagram, ELSEWHERE, office.now)
+    hub = OFFICES[policy]
+    incoming = hub.validator.read(datagram, ELSEWHERE, hub.now)
     if incoming is None:
         return
-    now = office.now + 5000 * is_later
-    entry = office.entries.get(incoming.sender)
-    outcome = office.desk.receive(incoming, entry, code, wish, now)
+    now = hub.now + 5000 * is_later
+    entry = hub.entries.get(incoming.sender)
+    outcome = hub.validator.receive(incoming, entry, code, wish, now)
     assert outcome.spool is None
     assert not outcome.answer_durable
     assert size_of(outcome) <= len(datagram)
@@ -129,14 +129,14 @@ def test_no_answer_is_larger_than_a_replay_f4(
     content: bytes, wish: int | None, is_later: bool, older: int
 ) -> None:
     """It was proved once, but may come from anywhere now."""
-    office = OFFICES["open"]
+    hub = OFFICES["open"]
     KNOWN.boot += 1
     datagram = KNOWN.report(1, content)
-    office.tell(datagram)
+    hub.tell(datagram)
     KNOWN.boot += older
-    office.tell(KNOWN.report(2))
-    office.now += 5000 * is_later
-    outcome = office.answer(datagram, address=ELSEWHERE, wish=wish)
-    office.now -= 5000 * is_later
+    hub.tell(KNOWN.report(2))
+    hub.now += 5000 * is_later
+    outcome = hub.answer(datagram, address=ELSEWHERE, wish=wish)
+    hub.now -= 5000 * is_later
     assert outcome.spool is None
     assert size_of(outcome) <= len(datagram)

@@ -5,11 +5,11 @@ import pytest
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.wire.fleet.datagrams import NO_CODE_ID
 from rookery.wire.fleet.tags import HELLO, LOAD, SERVER_HELLO, TELEMETRY
-from tests.fleet.reports.validator import HOME, MAC, NOW, Device, Office
+from tests.fleet.reports.validator import HOME, MAC, NOW, Device, FakeHub
 
 
-def test_a_report_names_its_reporter_f3() -> None:
-    incoming = Office().desk.read(Device().report(5), HOME, NOW)
+def test_a_report_names_its_sender_f3() -> None:
+    incoming = FakeHub().validator.read(Device().report(5), HOME, NOW)
     assert incoming is not None
     assert (incoming.sender, incoming.kind, incoming.address) == (MAC, "router", HOME)
     assert incoming.code_id is None
@@ -18,9 +18,9 @@ def test_a_report_names_its_reporter_f3() -> None:
 
 
 def test_a_hello_names_its_code_f4() -> None:
-    office, device = Office(), Device()
-    with_code = office.desk.read(device.hello_datagram(code=True), HOME, NOW)
-    without = office.desk.read(device.hello_datagram(), HOME, NOW)
+    hub, device = FakeHub(), Device()
+    with_code = hub.validator.read(device.hello_datagram(code=True), HOME, NOW)
+    without = hub.validator.read(device.hello_datagram(), HOME, NOW)
     assert with_code is not None
     assert without is not None
     assert with_code.code_id not in (None, NO_CODE_ID)
@@ -55,18 +55,18 @@ OTHER = Device(mac=b"\x02\xfc\x00\x00\x00\x09")
     ids=range(16),
 )
 def test_everything_else_is_malformed_f1(datagram: bytes) -> None:
-    office = Office()
-    assert office.tell(datagram) is None
-    assert office.counters == {"malformed": 1}
+    hub = FakeHub()
+    assert hub.tell(datagram) is None
+    assert hub.counters == {"malformed": 1}
 
 
 def test_first_contacts_from_one_address_are_bounded_f4() -> None:
-    office, device = (
-        Office(ReportValidatorSettings(policy="open", address_rate=1.0, address_burst=10.0)),
+    hub, device = (
+        FakeHub(ReportValidatorSettings(policy="open", address_rate=1.0, address_burst=10.0)),
         Device(),
     )
     datagrams = [device.hello_datagram(), device.introduction(1)] * 500
-    looked_at = sum(office.tell(each) is not None for each in datagrams)
+    looked_at = sum(hub.tell(each) is not None for each in datagrams)
     assert looked_at == 10
-    assert office.counters["limited"] == 990
-    assert office.tell(device.hello_datagram(), address="198.51.100.1:1") is not None
+    assert hub.counters["limited"] == 990
+    assert hub.tell(device.hello_datagram(), address="198.51.100.1:1") is not None

@@ -31,7 +31,7 @@ from rookery.wire.fleet.datagrams import (
 )
 from rookery.wire.fleet.tags import ACK, AUDIT, CALL, HELLO, LOAD, SECRET, TELEMETRY
 from rookery.wire.fleet.telemetry import CallReport, DeviceReport, LoadReport, decode
-from tests.fleet.reports.validator import CODE, HUB, MAC, NOW, RANDOM, Device, Office, code_of
+from tests.fleet.reports.validator import CODE, HUB, MAC, NOW, RANDOM, Device, FakeHub, code_of
 from tests.fleet.senders import identity_of
 
 SAMPLE = DeviceReport(t=1, up=5.0, mem=0.5, agent="0.1.0")
@@ -47,7 +47,7 @@ class Line:
     def __init__(
         self, settings: ReportValidatorSettings | None = None, code: str | None = None
     ) -> None:
-        self.office = Office(settings or ReportValidatorSettings(policy="open", renewal_s=1000))
+        self.hub = FakeHub(settings or ReportValidatorSettings(policy="open", renewal_s=1000))
         self.device = Device()
         self.now = 0.0
         self.sender = self.made(SenderState(), code)
@@ -68,7 +68,7 @@ class Line:
         """Of the desk, to what the sender sends now."""
         found = []
         for datagram in self.sender.take():
-            outcome = self.office.answer(datagram, code=code_of("router"), wish=wish)
+            outcome = self.hub.answer(datagram, code=code_of("router"), wish=wish)
             found += [outcome.answer_now, outcome.answer_durable]
         return [answer for answer in found if answer]
 
@@ -84,7 +84,7 @@ class Line:
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        self.office.now += seconds
+        self.hub.now += seconds
         self.sender.tick(self.now)
 
 
@@ -106,21 +106,21 @@ def test_hello_secret_report_acknowledgement_f3_f4() -> None:
     sender.report(SAMPLE, 0.0)
     (hello,) = sender.take()
     assert tlv.parse_all(hello)[0].tag == HELLO
-    secret = line.office.answer(hello).answer_now
+    secret = line.hub.answer(hello).answer_now
     sender.received(secret, 0.1)
     (renewed,) = sender.events()
     assert renewed == SecretRenewed(sender.claim_code or "", int(NOW * 1000))
     (introduction,) = sender.take()
     assert [each.tag for each in tlv.parse_all(introduction)] == [HELLO, TELEMETRY]
     assert not sender.is_enrolled
-    sender.received(line.office.answer(introduction).answer_durable, 0.2)
+    sender.received(line.hub.answer(introduction).answer_durable, 0.2)
     assert sender.events() == [SenderEnrolled(sender.claim_code or "")]
     assert sender.deadline is None
     assert sender.take() == []
     sender.report(SAMPLE, 20.0)
     (report,) = sender.take()
     assert ReportDatagram.parse(report).sequence == 2
-    assert line.office.desk.is_claimed(line.office.entries[MAC], sender.claim_code or "", NOW)
+    assert line.hub.validator.is_claimed(line.hub.entries[MAC], sender.claim_code or "", NOW)
 
 
 def test_a_report_says_where_it_comes_from_f3(line: Line) -> None:
@@ -187,7 +187,7 @@ def test_a_renewal_is_taken_over_and_proved_f4(line: Line) -> None:
     line.pass_time(20.0)
     line.sender.report(SAMPLE, line.now)
     line.exchange()
-    assert line.office.entries[MAC].generation == after.generation
+    assert line.hub.entries[MAC].generation == after.generation
     assert line.sender.is_enrolled
 
 
@@ -239,13 +239,13 @@ def test_only_the_hub_makes_secrets_f4() -> None:
     line.sender.received(answer, 0.1)
     assert line.sender.state.secret == b""
     assert line.sender.counters.refused == 1
-    line.sender.received(line.office.answer(hello).answer_now, 0.2)
+    line.sender.received(line.hub.answer(hello).answer_now, 0.2)
     assert line.sender.state.secret
 
 
 def test_a_secret_for_another_is_refused_f4(line: Line) -> None:
     other = Device(mac=b"\x02\xfc\x00\x00\x00\x02")
-    answer = line.office.answer(other.hello_datagram()).answer_now
+    answer = line.hub.answer(other.hello_datagram()).answer_now
     state = line.sender.state
     line.sender.received(answer, 1.0)
     assert line.sender.state == state
@@ -280,7 +280,7 @@ def test_answers_to_reports_of_long_ago_are_refused_f7(line: Line) -> None:
 
 
 def test_a_hub_that_does_not_know_us_is_told_f4(line: Line) -> None:
-    line.office.entries.clear()
+    line.hub.entries.clear()
     line.sender.report(SAMPLE, 20.0)
     assert [type(event) for event in line.exchange()] == [SecretRenewed, SenderEnrolled]
     assert line.sender.state.kept == ()
@@ -308,13 +308,13 @@ def stale(line: Line, boot: int, sequence: int) -> bytes:
 
 def test_a_newer_boot_that_the_hub_knows_is_outdone_f4(line: Line) -> None:
     boot = line.sender.boot
-    line.office.entries[MAC].boot = boot + 10**6
+    line.hub.entries[MAC].boot = boot + 10**6
     line.sender.report(SAMPLE, 20.0)
     assert line.exchange() == [SenderRestarted(line.sender.boot)]
     assert line.sender.boot > boot + 10**6
     assert line.sender.counters.restarts == 1
     assert line.sender.state.kept == ()
-    told = decode(line.office.entries[MAC].content)
+    told = decode(line.hub.entries[MAC].content)
     assert (told.b, told.n) == (boot, 2)  # where it came from does not change
 
 
@@ -348,7 +348,7 @@ def test_a_restart_keeps_secret_and_reports_and_takes_a_newer_boot_f3_f4(line: L
     line.pass_time(1.0)
     line.exchange()
     assert restarted.state.kept == ()
-    told = decode(line.office.entries[MAC].content)
+    told = decode(line.hub.entries[MAC].content)
     assert (told.b, told.n) == (state.boot, 2)
 
 

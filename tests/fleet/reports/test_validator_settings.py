@@ -1,4 +1,4 @@
-"""F4: settings of the report desk."""
+"""F4: settings of the report validator."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A report desk with a clock, and devices and servers that say what a test wants."""
+"""A report validator with a clock, and devices and servers that send what a test wants."""
 
 import random
 
@@ -89,12 +89,12 @@ class Device:
         return HELLO if self.kind == "router" else SERVER_HELLO
 
 
-class Office:
-    """The desk and its entries."""
+class FakeHub:
+    """A report validator and its entries."""
 
     def __init__(self, settings: ReportValidatorSettings | None = None) -> None:
         self.now = NOW
-        self.desk = ReportValidator(
+        self.validator = ReportValidator(
             HUB,
             bytes(32),
             RANDOM.randbytes,
@@ -107,7 +107,7 @@ class Office:
     @property
     def counters(self) -> dict[str, int]:
         """Those that count anything."""
-        told: dict[str, int] = msgspec.structs.asdict(self.desk.counters)
+        told: dict[str, int] = msgspec.structs.asdict(self.validator.counters)
         return {name: value for name, value in told.items() if value}
 
     def tell(
@@ -118,11 +118,11 @@ class Office:
         code: EnrolmentCode | None = None,
         wish: int | None = None,
     ) -> ReportOutcome | None:
-        incoming = self.desk.read(datagram, address, self.now)
+        incoming = self.validator.read(datagram, address, self.now)
         if incoming is None:
             return None
         entry = self.entries.get(incoming.sender)
-        outcome = self.desk.receive(incoming, entry, code, wish, self.now)
+        outcome = self.validator.receive(incoming, entry, code, wish, self.now)
         if outcome.changed is not None:
             self.entries[incoming.sender] = outcome.changed
         self.spool += [record for record in (outcome.enrolled, outcome.spool) if record]

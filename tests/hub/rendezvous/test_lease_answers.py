@@ -37,7 +37,7 @@ from tests.patience import PATIENCE_S
 MAC = mac(1)
 
 
-class Asking:
+class LeaseClient:
     """A server's connection to the hub."""
 
     def __init__(self, line: SealedConnection) -> None:
@@ -83,7 +83,7 @@ class World:
         await self.sessions.add(BrowserSession(key, account.id, 0.0, 0.0, time.time() + 60))
         return key
 
-    async def asking(self, who: Identity | None = None) -> Asking:
+    async def lease_client(self, who: Identity | None = None) -> LeaseClient:
         where, link = path(self.hub.link, "tcp"), self.hub.link
         assert link.hashname is not None
         line = await SealedConnection.dial(
@@ -95,7 +95,7 @@ class World:
             timeout_s=PATIENCE_S,
         )
         self._stack.callback(line.abort)
-        return Asking(line)
+        return LeaseClient(line)
 
 
 def hold(seat: str, authority: SeatAuthority, device: str = "") -> HoldMessage:
@@ -123,7 +123,7 @@ async def owners(world: World, credential: bytes, account: Account) -> SeatAutho
 async def test_an_owners_seat_is_renewed_until_the_device_is_released(world: World) -> None:
     alice = await world.account()
     authority = await owners(world, await world.session(alice), alice)
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(hold("one", authority))
     assert await server.released() == {}
     await world.devices.release(MAC, alice.id)
@@ -138,7 +138,7 @@ async def test_sessions_and_tokens_that_ended_end_their_seats(world: World) -> N
     token = await world.tokens.add(revoked, alice.id, "laptop", ("connect",), now=0.0)
     await world.sessions.remove(revoked)
     authority = await owners(world, signed_in, alice)
-    server = await world.asking()
+    server = await world.lease_client()
     for seat, credential in (("out", signed_out), ("in", signed_in), ("token", revoked)):
         server.say(hold(seat, SeatAuthority(credential, authority.claimed_at)))
     assert await server.released() == {}
@@ -155,7 +155,7 @@ async def test_sessions_and_tokens_that_ended_end_their_seats(world: World) -> N
 
 async def test_removed_and_demoted_accounts_leave_their_seats(world: World) -> None:
     oscar, otto = await world.account("oscar", "operator"), await world.account("otto", "operator")
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(hold("oscar", SeatAuthority(await world.session(oscar), None)))
     server.say(hold("otto", SeatAuthority(await world.session(otto), None)))
     assert await server.released() == {}
@@ -169,7 +169,7 @@ async def test_removed_and_demoted_accounts_leave_their_seats(world: World) -> N
 
 async def test_an_operator_leaves_when_the_device_gets_an_owner(world: World) -> None:
     oscar, alice = await world.account("oscar", "admin"), await world.account()
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(hold("one", SeatAuthority(await world.session(oscar), None)))
     assert await server.released() == {}
     await world.devices.claim(MAC, alice.id, "attic", now=1.0)
@@ -179,26 +179,26 @@ async def test_an_operator_leaves_when_the_device_gets_an_owner(world: World) ->
 async def test_another_key_under_the_same_mac_is_not_what_was_asked_for(world: World) -> None:
     alice = await world.account()
     authority = await owners(world, await world.session(alice), alice)
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(hold("one", authority, identity("server").hashname))
     assert await server.released() == {"one": authorities.FORGOTTEN}
 
 
 async def test_what_this_hub_did_not_reserve_is_released(world: World) -> None:
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(HoldMessage("one", MAC, identity("alice").hashname, b"made up"))
     assert list(await server.released()) == ["one"]
 
 
 async def test_what_was_let_go_is_not_looked_at_any_more(world: World) -> None:
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(hold("one", SeatAuthority(bytes(32), None)), LetGoMessage("one"))
     assert await server.released() == {}
 
 
 async def test_only_servers_that_enrolled_are_answered(world: World) -> None:
     """Else anybody could ask whether a session is there."""
-    stranger = await world.asking(identity("stranger"))
+    stranger = await world.lease_client(identity("stranger"))
     stranger.say(hold("one", SeatAuthority(bytes(32), None)), RenewMessage(1))
     fault = await stranger.heard()
     assert isinstance(fault, FaultMessage)
@@ -214,18 +214,18 @@ async def test_a_database_that_is_away_ends_nothing_and_renews_nothing(
 
     alice = await world.account()
     authority = await owners(world, await world.session(alice), alice)
-    server = await world.asking()
+    server = await world.lease_client()
     server.say(hold("one", authority))
     assert await server.released() == {}
-    is_asked = asyncio.Event()
+    is_requested = asyncio.Event()
 
     async def away(*_: object) -> None:
-        is_asked.set()
+        is_requested.set()
         raise UnreachableError("the database is away")
 
     with monkeypatch.context() as patch:
         patch.setattr(Database, "read", away)
         server.say(RenewMessage(100))
         async with asyncio.timeout(PATIENCE_S):
-            await is_asked.wait()
+            await is_requested.wait()
     assert await server.heard() == RenewedMessage(100)  # now that it is back
