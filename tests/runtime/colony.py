@@ -176,7 +176,7 @@ class Colony:
         self.now_routes: tuple[MemberRouteRow, ...] = ROUTES
         self.checks: tuple[NetCheckItem, ...] = CHECKS
         self.pings: list[PingReply] = []  # to be given out; the last one again and again
-        self.asked: list[tuple[str, float]] = []
+        self.requests: list[tuple[str, float]] = []
         self.is_frozen = False
 
     def status(self) -> NodeStatus:
@@ -202,7 +202,7 @@ class Colony:
         return COUNTERS
 
     async def ping(self, hashname: str, timeout_s: float) -> PingReply:
-        self.asked.append((hashname, timeout_s))
+        self.requests.append((hashname, timeout_s))
         if self.is_frozen:
             await asyncio.get_running_loop().create_future()
         if not self.pings:
@@ -211,7 +211,7 @@ class Colony:
         return self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
 
     async def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
-        self.asked.append((hashname, timeout_s))
+        self.requests.append((hashname, timeout_s))
         if hashname == DAVE.hashname:
             raise UnreachableError("there is no way to dddddddd")
         yield TraceHop(number=1, node=BOB, rtts_ms=(0.4,) * probes)

@@ -47,7 +47,7 @@ def folder(colony: Colony, tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-def asked(folder: Path, *arguments: str) -> int:
+def requests(folder: Path, *arguments: str) -> int:
     return main([*arguments, "--id", str(folder)])
 
 
@@ -65,7 +65,7 @@ def json_lines(captured: Captured) -> list[JsonObject]:
 def test_no_node_is_exit_code_3_and_says_what_to_try(
     verb: list[str], tmp_path: Path, capsys: Captured
 ) -> None:
-    assert asked(tmp_path, *verb) == 3
+    assert requests(tmp_path, *verb) == 3
     captured = capsys.readouterr()
     (line,) = captured.err.splitlines()
     assert captured.out == ""
@@ -77,9 +77,9 @@ def test_no_node_is_exit_code_3_and_says_what_to_try(
 def test_every_verb_answers_people_and_programs(
     verb: list[str], folder: Path, capsys: Captured
 ) -> None:
-    assert asked(folder, *verb) == 0
+    assert requests(folder, *verb) == 0
     assert capsys.readouterr().out
-    assert asked(folder, *verb, "--json") == 0
+    assert requests(folder, *verb, "--json") == 0
     assert all("is" in line for line in json_lines(capsys))
 
 
@@ -88,7 +88,7 @@ def test_every_verb_answers_people_and_programs(
 def test_a_name_for_none_or_many_is_wrong_usage(
     verb: str, node: str, folder: Path, capsys: Captured
 ) -> None:
-    assert asked(folder, verb, node) == 2
+    assert requests(folder, verb, node) == 2
     assert node in capsys.readouterr().err
 
 
@@ -108,13 +108,13 @@ def test_the_socket_may_be_named_in_three_ways(
 
 
 def test_no_time_to_answer_is_wrong_usage(folder: Path) -> None:
-    assert asked(folder, "status", "--timeout", "0") == 2
+    assert requests(folder, "status", "--timeout", "0") == 2
 
 
 def test_a_name_cannot_steer_the_terminal(colony: Colony, folder: Path, capsys: Captured) -> None:
     colony.changed(name="\x1b[2Jgone", problems=("\x1b]0;x\x07",), is_ready=False)
     for verb in (["status"], ["top", "--count", "1"]):
-        assert asked(folder, *verb) == 0
+        assert requests(folder, *verb) == 0
         assert "\x1b" not in capsys.readouterr().out
 
 
@@ -150,16 +150,16 @@ def test_a_check_is_an_exit_code(
     capsys: Captured,
 ) -> None:
     colony.changed(**changes)
-    assert asked(folder, "status") == plain
+    assert requests(folder, "status") == plain
     assert said in capsys.readouterr().out.splitlines()[0]
-    assert asked(folder, "status", "--check", "live") == live
+    assert requests(folder, "status", "--check", "live") == live
     capsys.readouterr()
-    assert asked(folder, "status", "--check", "ready") == ready
+    assert requests(folder, "status", "--check", "ready") == ready
     assert capsys.readouterr().out == f"{said}\n"
 
 
 def test_status_shows_the_node_and_its_reach(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "status") == 0
+    assert requests(folder, "status") == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["name"] == "alice"
     assert lines["realm"] == "home"
@@ -171,7 +171,7 @@ def test_status_shows_the_node_and_its_reach(folder: Path, capsys: Captured) -> 
 
 def test_an_ended_certificate_is_said_to_be(colony: Colony, folder: Path, capsys: Captured) -> None:
     colony.changed(certificate_ends_at=1_600_000_000)
-    assert asked(folder, "status") == 0
+    assert requests(folder, "status") == 0
     assert "which is past" in capsys.readouterr().out
 
 
@@ -185,7 +185,7 @@ def test_status_as_json_is_the_row_of_the_socket(folder: Path) -> None:
 
 
 def test_each_peer_has_a_row_and_its_last_error(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "peers") == 0
+    assert requests(folder, "peers") == 0
     _, _, _, bob, dave, *_ = capsys.readouterr().out.splitlines()
     assert bob.split()[:4] == ["bob", "up", "tcp4", "0.41"]
     assert "0 % / 1 %" in bob
@@ -195,14 +195,14 @@ def test_each_peer_has_a_row_and_its_last_error(folder: Path, capsys: Captured) 
 
 
 def test_paths_are_shown_on_demand(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "peers", "--paths") == 0
+    assert requests(folder, "peers", "--paths") == 0
     printed = capsys.readouterr().out
     assert "tcp4 (used)" in printed
     assert "no answer to 1200 bytes" in printed
 
 
 def test_peers_as_json_come_one_a_line(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "peers", "--json") == 0
+    assert requests(folder, "peers", "--json") == 0
     bob, dave = json_lines(capsys)
     assert bob["node"] == {"hashname": BOB.hashname, "name": "bob"}
     assert dave["last_error"] == "the last path is gone"
@@ -210,8 +210,8 @@ def test_peers_as_json_come_one_a_line(folder: Path, capsys: Captured) -> None:
 
 def test_a_node_alone(colony: Colony, folder: Path, capsys: Captured) -> None:
     colony.now_peers, colony.now_routes = (), ()
-    assert asked(folder, "peers") == 0
-    assert asked(folder, "routes") == 0
+    assert requests(folder, "peers") == 0
+    assert requests(folder, "routes") == 0
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "--peer" in captured.err
@@ -219,7 +219,7 @@ def test_a_node_alone(colony: Colony, folder: Path, capsys: Captured) -> None:
 
 
 def test_routes_show_the_route_and_its_alternates(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "routes") == 0
+    assert requests(folder, "routes") == 0
     _, _, _, bob, carol, dave, *_ = capsys.readouterr().out.splitlines()
     assert bob.split()[:3] == ["bob", "direct", "bob"]
     assert "bob → carol" in carol
@@ -246,7 +246,7 @@ def test_ping_goes_on_until_the_path_is_direct(
     colony: Colony, folder: Path, capsys: Captured
 ) -> None:
     colony.pings = [lost(), routed(30.0), direct(10.0), direct(1.0)]
-    assert asked(folder, "ping", "bob", "--interval", "0") == 0
+    assert requests(folder, "ping", "bob", "--interval", "0") == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
         "no answer from bob: no way there",
@@ -258,7 +258,7 @@ def test_ping_goes_on_until_the_path_is_direct(
 
 def test_ping_can_be_told_not_to_stop(colony: Colony, folder: Path, capsys: Captured) -> None:
     options = ["--interval", "0", "--count", "3", "--no-until-direct", "--json"]
-    assert asked(folder, "ping", "bob", *options) == 0
+    assert requests(folder, "ping", "bob", *options) == 0
     assert [line["rtt_ms"] for line in json_lines(capsys)] == [0.4] * 3
     assert capsys.readouterr().err == ""
 
@@ -267,7 +267,7 @@ def test_ping_without_a_direct_path_says_where_to_look(
     colony: Colony, folder: Path, capsys: Captured
 ) -> None:
     colony.pings = [routed(5.0)]
-    assert asked(folder, "ping", "bob", "--interval", "0", "--count", "2") == 0
+    assert requests(folder, "ping", "bob", "--interval", "0", "--count", "2") == 0
     assert "rookery netcheck" in capsys.readouterr().err
 
 
@@ -275,7 +275,7 @@ def test_ping_without_any_answer_is_exit_code_3(
     colony: Colony, folder: Path, capsys: Captured
 ) -> None:
     colony.pings = [lost()]
-    assert asked(folder, "ping", "bob", "--interval", "0", "--count", "2") == 3
+    assert requests(folder, "ping", "bob", "--interval", "0", "--count", "2") == 3
     assert capsys.readouterr().err == "0 of 2 answered\n"
 
 
@@ -285,39 +285,39 @@ def test_pings_are_spaced(colony: Colony, folder: Path) -> None:
         assert ping.line().startswith("answer from bob")
         ping.signal(signal.SIGINT)
         assert ping.wait(PATIENCE_S) == 130
-    assert len(colony.asked) == 1
+    assert len(colony.requests) == 1
 
 
 @pytest.mark.parametrize("options", [["--count", "0"], ["--interval", "-1"]])
 def test_ping_of_no_sense_is_wrong_usage(options: list[str], folder: Path) -> None:
-    assert asked(folder, "ping", "bob", *options) == 2
+    assert requests(folder, "ping", "bob", *options) == 2
 
 
 # --- trace, explain, netcheck ---
 
 
 def test_trace_shows_hop_by_hop(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "trace", "carol", "--probes", "2") == 0
+    assert requests(folder, "trace", "carol", "--probes", "2") == 0
     first, second = (line.split() for line in capsys.readouterr().out.splitlines())
     assert first == ["1", "bob", "bbbbbbbb", "0.40", "ms", "0.40", "ms"]
     assert second == ["2", "carol", CAROL.hashname[:8], "*", "1.10", "ms"]
 
 
 def test_a_trace_that_does_not_arrive_is_exit_code_3(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "trace", "dddddddd") == 3
+    assert requests(folder, "trace", "dddddddd") == 3
     assert "no way to dddddddd" in capsys.readouterr().err
-    assert asked(folder, "trace", "carol", "--probes", "1") == 3
+    assert requests(folder, "trace", "carol", "--probes", "1") == 3
     assert "rookery explain carol" in capsys.readouterr().err
 
 
 def test_a_trace_of_too_many_probes_is_wrong_usage(folder: Path) -> None:
-    assert asked(folder, "trace", "carol", "--probes", "1000") == 2
+    assert requests(folder, "trace", "carol", "--probes", "1000") == 2
 
 
 def test_explain_prints_its_lines_or_the_decision(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "explain", "carol") == 0
+    assert requests(folder, "explain", "carol") == 0
     assert "candidate 2 lost" in capsys.readouterr().out
-    assert asked(folder, "explain", "carol", "--json") == 0
+    assert requests(folder, "explain", "carol", "--json") == 0
     (line,) = json_lines(capsys)
     assert isinstance(line["decision"], dict)
     assert line["decision"]["chosen"] == 0
@@ -326,13 +326,13 @@ def test_explain_prints_its_lines_or_the_decision(folder: Path, capsys: Captured
 def test_netcheck_advises_and_fails_only_on_failures(
     colony: Colony, folder: Path, capsys: Captured
 ) -> None:
-    assert asked(folder, "netcheck") == 0
+    assert requests(folder, "netcheck") == 0
     assert "let UDP through" in capsys.readouterr().out
     failed = NetCheckItem(
         check="certificate", finding=NetCheckResult.FAILED, found="ended", advice="…"
     )
     colony.checks = (failed,)
-    assert asked(folder, "netcheck") == 1
+    assert requests(folder, "netcheck") == 1
 
 
 # --- top ---
@@ -408,6 +408,6 @@ def _until(descriptor: int, mark: bytes) -> bytes:
 
 
 def test_a_top_of_no_sense_is_wrong_usage(folder: Path) -> None:
-    assert asked(folder, "top", "--interval", "0") == 2
-    assert asked(folder, "top", "--count", "0") == 2
-    assert asked(folder, "top", "--sort", "name") == 2
+    assert requests(folder, "top", "--interval", "0") == 2
+    assert requests(folder, "top", "--count", "0") == 2
+    assert requests(folder, "top", "--sort", "name") == 2

@@ -30,7 +30,7 @@ def explained(*rows: TunnelPathRow) -> TunnelExplanation:
     )
 
 
-def test_a_way_of_two_tunnels_is_one_way() -> None:
+def test_a_path_of_two_tunnels_is_one_path() -> None:
     tunnels = [explained(row("over east", 5), row("", 1, 7)), explained(row("over east", 90, 2))]
     assert path_figures(tunnels) == (
         BenchPathFigures("over east", 95, 2, 4.0, 1_000_000),

@@ -69,7 +69,7 @@ def run_of(far: Far) -> BenchRun:
     return BenchRun(far.open, lambda _: (BenchPathFigures("near", 7, 0, 1.0, 1.0),), TO)
 
 
-async def test_a_run_reports_both_directions_and_the_ways_of_who_sent(far: Far) -> None:
+async def test_a_run_reports_both_directions_and_the_senders_paths(far: Far) -> None:
     async with asyncio.timeout(PATIENCE_S):
         report = await run_of(far).run(0.2, SIZE)
     assert report.to == TO
@@ -149,7 +149,7 @@ async def test_an_echo_is_for_small_messages(far: Far) -> None:
     await settled(far)
 
 
-async def test_one_who_stops_is_cut_off(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_member_that_stops_is_cut_off(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_module, "GRACE_S", 0.1)
     stream = far.stream({"do": "sink", "seconds": 0.05})
     await read_exactly(stream, 1)

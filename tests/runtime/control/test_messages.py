@@ -127,7 +127,7 @@ def test_fields_of_a_later_program_are_ignored() -> None:
         (AuthenticationError("x"), ControlErrorCode.FAILED, UnreachableError),
     ],
 )
-def test_an_error_keeps_its_kind_on_the_way(
+def test_an_error_keeps_its_kind_over_the_socket(
     error: RookeryError, code: ControlErrorCode, told: type[RookeryError]
 ) -> None:
     end = end_of(error)

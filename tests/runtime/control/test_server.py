@@ -92,7 +92,7 @@ async def test_each_question_has_its_rows(client: Program, do: str, kinds: list[
 async def test_questions_about_a_node_find_it_by_name(client: Program, colony: Colony) -> None:
     reply, end = await client.ask('{"v":1,"do":"ping","node":"bob","timeout_s":2}')
     assert (reply["is"], reply["rtt_ms"], end) == ("ping", 0.4, OK)
-    assert colony.asked == [(BOB.hashname, 2.0)]
+    assert colony.requests == [(BOB.hashname, 2.0)]
     *hops, end = await client.ask('{"v":1,"do":"trace","node":"carol","probes":2}')
     assert [hop["rtts_ms"] for hop in hops] == [[0.4, 0.4], [None, 1.1]]
     explanation, end = await client.ask('{"v":1,"do":"explain","node":"carol"}')
@@ -100,7 +100,7 @@ async def test_questions_about_a_node_find_it_by_name(client: Program, colony: C
     assert end == OK
 
 
-async def test_a_way_may_begin_and_end_anywhere(client: Program) -> None:
+async def test_a_route_between_any_two_members_is_explained(client: Program) -> None:
     """R13: between two others, and from another to this node itself."""
     for source, target in ((BOB, CAROL), (BOB, ALICE), (ALICE, BOB)):
         line = f'{{"v":1,"do":"explain","node":"{target.name}","from":"{source.hashname}"}}'
@@ -259,7 +259,7 @@ async def test_one_client_too_many_is_told_so(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("control")
-async def test_those_who_are_refused_are_bounded_too(path: Path) -> None:
+async def test_refused_clients_are_bounded_too(path: Path) -> None:
     clients = [await program(path) for _ in range(2 * CLIENTS_MAX)]
     more = await program(path)
     assert await more.reader.read() == b""
@@ -267,7 +267,7 @@ async def test_those_who_are_refused_are_bounded_too(path: Path) -> None:
         client.writer.close()
 
 
-async def test_who_does_not_read_is_dropped(
+async def test_a_client_that_does_not_read_is_dropped(
     client: Program, colony: Colony, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However much it asks for, the node keeps no more than a buffer of it."""
@@ -286,7 +286,7 @@ async def test_who_does_not_read_is_dropped(
             await asyncio.sleep(0.01)
 
 
-async def test_who_says_nothing_for_long_makes_room(
+async def test_an_idle_client_makes_room(
     colony: Colony, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control_module, "IDLE_S_MAX", 0.02)

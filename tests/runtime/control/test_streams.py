@@ -88,8 +88,8 @@ async def test_a_connection_becomes_a_stream_to_a_members_service(
     path: Path, members: Members
 ) -> None:
     async with connected(path) as control:
-        stream, who = await control.stream("bob", "upper", {"colour": "blue"})
-        assert who == BOB
+        stream, member = await control.stream("bob", "upper", {"colour": "blue"})
+        assert member == BOB
         await stream.write(b"there and ")
         await stream.write(b"back")
         await stream.finish()
@@ -155,7 +155,7 @@ async def test_a_bench_tells_how_far_it_got_and_reports(path: Path) -> None:
     assert (report.to, report.up.size_bytes, report.down.size_bytes) == (BOB, 100_000, 100_000)
 
 
-async def test_who_has_a_stream_is_not_in_the_way_of_those_who_look(path: Path) -> None:
+async def test_streams_do_not_count_as_control_clients(path: Path) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(CLIENTS_MAX):
             control = await stack.enter_async_context(connected(path))

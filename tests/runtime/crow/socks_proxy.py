@@ -10,7 +10,7 @@ class SocksProxy:
 
     def __init__(self) -> None:
         self.hosts: dict[bytes, int] = {}
-        self.asked: list[tuple[bytes, int]] = []
+        self.requests: list[tuple[bytes, int]] = []
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Self:
@@ -43,7 +43,7 @@ class SocksProxy:
             assert await reader.readexactly(4) == b"\x05\x01\x00\x03"
             host = await reader.readexactly((await reader.readexactly(1))[0])
             port = int.from_bytes(await reader.readexactly(2), "big")
-            self.asked.append((host, port))
+            self.requests.append((host, port))
             if host not in self.hosts:
                 writer.write(b"\x05\x04\x00\x01" + bytes(6))
                 return

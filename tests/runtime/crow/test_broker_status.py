@@ -13,7 +13,7 @@ from rookery.wire.crow.pubsub import Subscribe
 ALICE = BrokerClient(bytes.fromhex("0c7f0000011be5"), 98)
 
 
-class Desk:
+class StatusApi:
     def __init__(self) -> None:
         self.broker = Broker(0.0)
         self.sent: list[BrokerSend] = []
@@ -30,18 +30,18 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    desk = Desk()
+def api() -> StatusApi:
+    api = StatusApi()
     for data in (b"one", b"t\xff\n"):
-        desk.broker.publish(b"a/b", data, 1.0)
-    desk.broker.received(ALICE, Subscribe(b"a/b", 1, 100).serialize(), 2.0)
-    desk.broker.received(ALICE, Subscribe(b"\xff", 0, 100).serialize(), 3.0)
-    desk.broker.received(ALICE, b"nonsense", 3.0)
-    return desk
+        api.broker.publish(b"a/b", data, 1.0)
+    api.broker.received(ALICE, Subscribe(b"a/b", 1, 100).serialize(), 2.0)
+    api.broker.received(ALICE, Subscribe(b"\xff", 0, 100).serialize(), 3.0)
+    api.broker.received(ALICE, b"nonsense", 3.0)
+    return api
 
 
-def test_the_status_counts(desk: Desk) -> None:
-    status, body = desk.ask("GET", "/api/status")
+def test_the_status_counts(api: StatusApi) -> None:
+    status, body = api.ask("GET", "/api/status")
     remembered = body.pop("remembered_bytes")
     assert isinstance(remembered, int)
     assert remembered > 0
@@ -59,8 +59,8 @@ def test_the_status_counts(desk: Desk) -> None:
     )
 
 
-def test_themes_have_their_times(desk: Desk) -> None:
-    status, body = desk.ask("GET", "/api/themes")
+def test_themes_have_their_times(api: StatusApi) -> None:
+    status, body = api.ask("GET", "/api/themes")
     assert (status, body["count"]) == (200, 3)
     themes = body["themes"]
     assert isinstance(themes, list)
@@ -72,23 +72,23 @@ def test_themes_have_their_times(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", "a%2Fb"])
-def test_a_theme_shows_its_messages(desk: Desk, name: str) -> None:
-    status, body = desk.ask("GET", f"/api/themes/{name}")
+def test_a_theme_shows_its_messages(api: StatusApi, name: str) -> None:
+    status, body = api.ask("GET", f"/api/themes/{name}")
     assert (status, body["name"], body["messages"]) == (200, "a/b", ["t\\xFF\\n", "one"])
 
 
-def test_not_all_messages_of_a_large_theme_are_shown(desk: Desk) -> None:
+def test_not_all_messages_of_a_large_theme_are_shown(api: StatusApi) -> None:
     for _ in range(20):
-        desk.broker.publish(b"large", bytes(60_000), 5.0)
-    _, body = desk.ask("GET", "/api/themes/large")
+        api.broker.publish(b"large", bytes(60_000), 5.0)
+    _, body = api.ask("GET", "/api/themes/large")
     messages = body["messages"]
     assert isinstance(messages, list)
     assert sum(map(len, messages)) <= SHOWN_SIZE_MAX
     assert len(messages) == 4
 
 
-def test_clients_are_named(desk: Desk) -> None:
-    status, body = desk.ask("GET", "/api/clients")
+def test_clients_are_named(api: StatusApi) -> None:
+    status, body = api.ask("GET", "/api/clients")
     clients = body["clients"]
     assert isinstance(clients, list)
     assert (status, body["count"]) == (200, 1)
@@ -103,11 +103,11 @@ def test_clients_are_named(desk: Desk) -> None:
     }
 
 
-def test_publishing_reaches_the_subscribers(desk: Desk) -> None:
-    answer = desk.ask("POST", "/api/publish", {"theme": "a/b", "data": "снова"})
+def test_publishing_reaches_the_subscribers(api: StatusApi) -> None:
+    answer = api.ask("POST", "/api/publish", {"theme": "a/b", "data": "снова"})
     assert answer == (200, {"success": True, "theme": "a/b"})
-    assert [send.client for send in desk.sent] == [ALICE]
-    assert desk.sent[0].body.endswith("снова".encode())
+    assert [send.client for send in api.sent] == [ALICE]
+    assert api.sent[0].body.endswith("снова".encode())
 
 
 @pytest.mark.parametrize(
@@ -124,15 +124,15 @@ def test_publishing_reaches_the_subscribers(desk: Desk) -> None:
         ),
     ],
 )
-def test_what_cannot_be_published_is_told(desk: Desk, body: object, error: str) -> None:
-    answer = desk.ask("POST", "/api/publish", body)
+def test_what_cannot_be_published_is_told(api: StatusApi, body: object, error: str) -> None:
+    answer = api.ask("POST", "/api/publish", body)
     assert answer == (400, {"success": False, "error": error})
 
 
-def test_the_queue_size_can_be_set(desk: Desk) -> None:
-    answer = desk.ask("POST", "/api/themes/a%2Fb/queue-size", {"size": 1})
+def test_the_queue_size_can_be_set(api: StatusApi) -> None:
+    answer = api.ask("POST", "/api/themes/a%2Fb/queue-size", {"size": 1})
     assert answer == (200, {"success": True, "new_queue_size": 1})
-    theme = desk.broker.themes.find(b"a/b")
+    theme = api.broker.themes.find(b"a/b")
     assert theme is not None
     assert len(theme.messages) == 1
 
@@ -145,8 +145,8 @@ def test_the_queue_size_can_be_set(desk: Desk) -> None:
         ({"size": -1}, "a theme remembers 0 to 100000 messages"),
     ],
 )
-def test_a_wrong_queue_size_is_told(desk: Desk, body: object, error: str) -> None:
-    assert desk.ask("POST", "/api/themes/a/b/queue-size", body) == (400, {"error": error})
+def test_a_wrong_queue_size_is_told(api: StatusApi, body: object, error: str) -> None:
+    assert api.ask("POST", "/api/themes/a/b/queue-size", body) == (400, {"error": error})
 
 
 @pytest.mark.parametrize(
@@ -159,5 +159,5 @@ def test_a_wrong_queue_size_is_told(desk: Desk, body: object, error: str) -> Non
         ("DELETE", "/api/themes/a/b", 405),
     ],
 )
-def test_other_requests_are_refused(desk: Desk, method: str, path: str, status: int) -> None:
-    assert desk.ask(method, path)[0] == status
+def test_other_requests_are_refused(api: StatusApi, method: str, path: str, status: int) -> None:
+    assert api.ask(method, path)[0] == status

@@ -54,7 +54,9 @@ async def test_a_mute_asker_gets_three_times_its_bytes(
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
-async def test_who_is_there_gets_it_all(qos: int, serving: tuple[CrowTower, bytes]) -> None:
+async def test_a_validated_address_gets_everything(
+    qos: int, serving: tuple[CrowTower, bytes]
+) -> None:
     _, hop = serving
     async with (
         udp_tower() as (ann, _),

@@ -348,7 +348,7 @@ async def test_a_peer_that_vanishes_breaks_the_channel() -> None:
 # --- life ---
 
 
-async def test_closing_tells_everybody_who_waits() -> None:
+async def test_closing_resolves_all_waiting_tasks() -> None:
     async with udp_tower() as (alice, _):
         loop = asyncio.get_running_loop()
         sends = [loop.create_task(alice.send(nowhere(), b"", qos=1)) for _ in range(3)]

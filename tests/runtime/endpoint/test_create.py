@@ -53,7 +53,7 @@ async def test_ipv6_works_as_well() -> None:
         assert link.path.kind.endswith("6")
 
 
-async def test_a_websocket_finds_only_who_knows_the_name() -> None:
+async def test_a_websocket_needs_the_hashname_as_its_path() -> None:
     """T2: a link over HTTP, at the hashname and nowhere else."""
     async with rookery.create(udp=None) as alice, rookery.create(udp=None) as bob:
         bob.on_discover = bob.link

@@ -148,7 +148,7 @@ async def test_announcing_ends_by_itself() -> None:
 
 
 @virtually
-async def test_a_router_introduces_those_who_know_only_a_name() -> None:
+async def test_a_router_introduces_peers_that_know_only_a_name() -> None:
     """T4: Alice and Bob have links to a router and nothing else."""
     async with endpoints(3) as ((alice, bob, router), network):
         router.route()
@@ -216,7 +216,7 @@ async def test_a_bridged_link_moves_to_the_direct_path() -> None:
 
 
 @virtually
-async def test_who_is_not_a_router_passes_nothing_on() -> None:
+async def test_an_endpoint_that_is_no_router_passes_nothing_on() -> None:
     """T4: routing is off until it is asked for."""
     async with endpoints(3) as ((alice, bob, router), _):
         (await linked(alice, router)).router()

@@ -155,7 +155,7 @@ async def test_chat(pair: tuple[AsyncLink, AsyncEndpoint]) -> None:
                 break
 
 
-async def test_a_keeper_tells_who_returns_and_forgets_what_was_read() -> None:
+async def test_a_keeper_announces_boxes_and_deletes_what_was_read() -> None:
     async with rookery.create() as keeper, rookery.create() as alice, rookery.create() as bob:
         keeper.on_discover = keeper.link
         keeper.keep_boxes()

@@ -72,8 +72,8 @@ class Bob:
         self.tasks: set[asyncio.Task[None]] = set()
         self.cut_at: int | None = None
 
-    def stream(self, meta: Mapping[str, object], who: str = ALICE) -> MemoryStream:
-        near, far = pair(who, "bob", meta)
+    def stream(self, meta: Mapping[str, object], member: str = ALICE) -> MemoryStream:
+        near, far = pair(member, "bob", meta)
         task = asyncio.get_running_loop().create_task(self.service.handle(far))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)

@@ -47,14 +47,14 @@ async def refused(copy: object, kind: type[LocalError]) -> str:
 
 
 async def test_up_and_down(bob: Bob, local: Path, tmp_path: Path) -> None:
-    data, told = local.read_bytes(), list[tuple[int, int]]()
+    data, progress = local.read_bytes(), list[tuple[int, int]]()
     expected = CopyResult(BIG, 0, digest(data))
-    copied = await put(bob.open, local, place("inbox/a"), lambda *step: told.append(step))
+    copied = await put(bob.open, local, place("inbox/a"), lambda *step: progress.append(step))
     assert copied == expected
     assert (bob.inbox / "a").read_bytes() == data
-    assert told[0] == (0, BIG)
-    assert told[-1] == (BIG, BIG)
-    assert told == sorted(told)
+    assert progress[0] == (0, BIG)
+    assert progress[-1] == (BIG, BIG)
+    assert progress == sorted(progress)
     assert await get(bob.open, place("inbox/a"), tmp_path / "back", nobody) == expected
     assert (tmp_path / "back").read_bytes() == data
     await bob.quiet()
@@ -104,9 +104,9 @@ def test_a_copy_cut_at_any_byte_goes_on_in_both_directions(data: st.DataObject) 
 
 async def test_what_had_arrived_is_not_sent_again(bob: Bob, local: Path) -> None:
     bob.cut_at = 400_000
-    told = await refused(put(bob.open, local, place("inbox/a"), nobody), UnreachableError)
-    assert "bob:inbox/a" in told
-    assert "copy once more to go on" in told
+    message = await refused(put(bob.open, local, place("inbox/a"), nobody), UnreachableError)
+    assert "bob:inbox/a" in message
+    assert "copy once more to go on" in message
     await bob.quiet()
     kept = (bob.inbox / ".a.part").stat().st_size
     assert kept > 0
@@ -146,8 +146,8 @@ async def test_a_source_that_changes_meanwhile_is_not_taken_for_a_file(
         if done == 0:
             os.utime(local, ns=(1, 1))
 
-    told = await refused(put(bob.open, local, place("inbox/a"), touch), UnreachableError)
-    assert "changed while it was copied" in told
+    message = await refused(put(bob.open, local, place("inbox/a"), touch), UnreachableError)
+    assert "changed while it was copied" in message
     await bob.quiet()
     assert not (bob.inbox / "a").exists()
 
@@ -160,8 +160,8 @@ async def test_a_served_file_that_changes_meanwhile_is_not_delivered(
     def touch(done: int, size: int) -> None:
         os.utime(bob.docs / "a", ns=(1, 1))
 
-    told = await refused(get(bob.open, place("docs/a"), tmp_path / "a", touch), UnreachableError)
-    assert told == "bob:docs/a: the file was changed while it was copied"
+    message = await refused(get(bob.open, place("docs/a"), tmp_path / "a", touch), UnreachableError)
+    assert message == "bob:docs/a: the file was changed while it was copied"
     assert not (tmp_path / "a").exists()
 
 
@@ -194,8 +194,8 @@ async def test_every_refusal_says_what_is_wrong(bob: Bob, local: Path, tmp_path:
 async def test_what_is_wrong_here_is_said_of_what_is_here(bob: Bob, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     target = place("inbox/a")
-    told = await refused(put(bob.open, tmp_path / "none", target, nobody), UsageError)
-    assert told == f"{tmp_path / 'none'}: there is no such file or folder"
+    message = await refused(put(bob.open, tmp_path / "none", target, nobody), UsageError)
+    assert message == f"{tmp_path / 'none'}: there is no such file or folder"
     assert "no plain file" in await refused(
         put(bob.open, tmp_path / "fifo", target, nobody), UsageError
     )
@@ -223,8 +223,8 @@ async def test_one_file_is_brought_by_one_at_a_time(bob: Bob, local: Path) -> No
     async with asyncio.TaskGroup() as tasks:
         first = tasks.create_task(put(slow_open, local, place("inbox/a"), nobody))  # type: ignore[arg-type]
         await began.wait()
-        told = await refused(put(bob.open, local, place("inbox/a"), nobody), CongestionError)
-        assert "somebody else is writing it" in told
+        message = await refused(put(bob.open, local, place("inbox/a"), nobody), CongestionError)
+        assert "somebody else is writing it" in message
         may_go_on.set()
     assert first.result().size == BIG
 

@@ -36,7 +36,7 @@ async def test_a_lock_that_is_gone_in_a_moment_is_waited_for(tmp_path: Path) -> 
     (await asyncio.to_thread(part, tmp_path)).close()
 
 
-async def test_who_is_cancelled_while_a_file_is_opened_leaves_no_lock(tmp_path: Path) -> None:
+async def test_cancelling_while_a_file_is_opened_leaves_no_lock(tmp_path: Path) -> None:
     is_opening, may_open = Event(), Event()
     opened: list[PartFile] = []
 

@@ -84,7 +84,7 @@ async def test_a_wrong_digest_is_refused_and_nothing_kept(bob: Bob) -> None:
     assert os.listdir(bob.inbox) == []
 
 
-async def test_one_who_stops_is_cut_off_and_may_go_on_later(tmp_path: Path) -> None:
+async def test_a_member_that_stops_is_cut_off_and_may_resume_later(tmp_path: Path) -> None:
     async with serving(tmp_path, FileLimits(reserve_size=0, idle_s=0.2)) as bob:
         stream = bob.stream(asking_to_put(3))
         pieces = [message_frame(TransferStart(3, 0)), data_header(3) + b"ab"]
@@ -94,7 +94,7 @@ async def test_one_who_stops_is_cut_off_and_may_go_on_later(tmp_path: Path) -> N
         assert (bob.inbox / ".a.part").read_bytes() == b"ab"
 
 
-async def test_one_who_does_not_read_is_cut_off(tmp_path: Path) -> None:
+async def test_a_member_that_does_not_read_is_cut_off(tmp_path: Path) -> None:
     async with serving(tmp_path, FileLimits(reserve_size=0, idle_s=0.2)) as bob:
         (bob.docs / "a").write_bytes(os.urandom(1 << 20))
         bob.stream({"do": "get", "path": "docs/a", "have": 0, "digest": digest(b"")})

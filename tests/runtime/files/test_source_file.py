@@ -55,7 +55,7 @@ def test_it_begins_anew_for_anything_else(source: SourceFile, have: TransferHave
     assert source.whole() == digest(b"hello rooks")
 
 
-def test_one_who_has_it_all_hears_so(source: SourceFile) -> None:
+def test_a_complete_copy_is_recognised(source: SourceFile) -> None:
     assert agreed(source, TransferHave(11, digest(b"hello rooks"))) == 11
     assert source.whole() == digest(b"hello rooks")
 

@@ -33,7 +33,7 @@ def test_strangers_do_not_use_up_all_knocks() -> None:
     assert guests.admit(CALLED, 0.0)
 
 
-def test_who_is_expected_is_so_for_a_while() -> None:
+def test_an_address_is_expected_for_a_while() -> None:
     guests = ConnectionAdmission(SELDOM, 0.0)
     guests.expect(CALLED, 60.0, 0.0)
     guests.expect(CALLED, 10.0, 1.0)  # which shortens nothing

@@ -121,7 +121,7 @@ async def test_somebody_else_at_the_address_is_not_spoken_to(listen: Listen) -> 
         await listener.dial("carol")
 
 
-async def test_who_does_not_answer_is_given_up(listen: Listen) -> None:
+async def test_a_peer_that_does_not_answer_is_given_up(listen: Listen) -> None:
     listener = await listen(SealedConnectionLimits())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         listener.port = silent.getsockname()[1]

@@ -58,9 +58,9 @@ class Pair:
         aside.replace(self.file)
 
     async def follows(self, node: MeshNode, **settings: object) -> AdviceFollower:
-        asked = AdviceSettings(switch=self.switch, advisors=TRUSTED, look_s=0.05)
-        asked = msgspec.structs.replace(asked, **settings)
-        return await self._stack.enter_async_context(follow_advice(node, asked))
+        requested = AdviceSettings(switch=self.switch, advisors=TRUSTED, look_s=0.05)
+        requested = msgspec.structs.replace(requested, **settings)
+        return await self._stack.enter_async_context(follow_advice(node, requested))
 
     def factor(self, node: MeshNode) -> float:
         [neighbour] = node.core.neighbours.values()
@@ -159,16 +159,16 @@ async def test_a_member_that_talks_nonsense_changes_nothing(pair: Pair, said: by
     pair.publish()
     good = pair.file.read_bytes()
     sayings = [b"\x02" + good, *[said] * 9]
-    asked = 0
+    requested = 0
 
     async def mallory(stream: TunnelStream) -> None:
-        nonlocal asked
-        asked += 1
-        await stream.write(sayings[min(asked, len(sayings)) - 1])
+        nonlocal requested
+        requested += 1
+        await stream.write(sayings[min(requested, len(sayings)) - 1])
 
     pair.alice.serve(ADVICE, mallory)
     keeper = await pair.follows(pair.bob, members=(pair.alice.hashname,), fetch_s=0.1)
-    await until(lambda: asked > 1 and keeper.problem != "")
+    await until(lambda: requested > 1 and keeper.problem != "")
     await until(lambda: pair.factor(pair.bob) == 2)
     assert keeper.state is ArtifactState.FOLLOWED, "what was told first is still good"
 
@@ -178,23 +178,23 @@ async def test_an_older_advice_does_not_replace_a_newer_one(pair: Pair) -> None:
     old = pair.file.read_bytes()
     await asyncio.sleep(0.002)  # issued at another millisecond
     pair.publish(2.0)
-    told = [pair.file.read_bytes(), old, old, old]
-    asked = 0
+    served = [pair.file.read_bytes(), old, old, old]
+    requested = 0
 
     async def replaying(stream: TunnelStream) -> None:
-        nonlocal asked
-        asked += 1
-        await stream.write(b"\x02" + told[min(asked, len(told)) - 1])
+        nonlocal requested
+        requested += 1
+        await stream.write(b"\x02" + served[min(requested, len(served)) - 1])
 
     pair.alice.serve(ADVICE, replaying)
     await pair.follows(pair.bob, members=(pair.alice.hashname,), fetch_s=0.05)
-    await until(lambda: asked > 3)  # so that the answer before this one was dealt with
+    await until(lambda: requested > 3)  # so that the answer before this one was dealt with
     learned = pair.bob.core.cost_advice.learned
     assert learned is not None
     assert learned.content.links[0].windows[0].factor == 2
 
 
-async def test_nothing_is_told_where_it_is_not_served_and_nobody_is_asked_who_is_no_member(
+async def test_advice_is_served_only_if_configured_and_requested_only_of_members(
     pair: Pair,
 ) -> None:
     keeper = await pair.follows(pair.bob, members=(pair.alice.hashname,), fetch_s=0.1)

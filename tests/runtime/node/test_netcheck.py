@@ -31,9 +31,9 @@ def path(
 
 
 def peer(
-    who: NodeName, *paths: PeerPathRow, state: PeerState = PeerState.UP, error: str = ""
+    member: NodeName, *paths: PeerPathRow, state: PeerState = PeerState.UP, error: str = ""
 ) -> PeerRow:
-    return PeerRow(node=who, state=state, paths=paths, last_error=error)
+    return PeerRow(node=member, state=state, paths=paths, last_error=error)
 
 
 FACTS = NetFacts(

@@ -39,8 +39,8 @@ async def until(is_so: Callable[[], bool]) -> float:
     return time.monotonic() - began
 
 
-async def joined(folder: Path, who: Identity, invitation: Invitation) -> RealmStore:
-    async with create(who) as endpoint:
+async def joined(folder: Path, joiner: Identity, invitation: Invitation) -> RealmStore:
+    async with create(joiner) as endpoint:
         answer = await join(endpoint, invitation, folder.name, 10)
     return RealmStore.create(folder, invitation.realm, answer.certificate, peers=[answer.link])
 
@@ -59,12 +59,12 @@ async def test_news_of_members_reach_everybody_within_seconds(tmp_path: Path) ->
     async with AsyncExitStack() as stack:
         alice = await stack.enter_async_context(mesh_node(ALICE, store))
         nodes = [alice]
-        for name, who in (("bob", BOB), ("carol", CAROL)):
+        for name, joiner in (("bob", BOB), ("carol", CAROL)):
             link = RealmStore(store.folder).link()
             assert link is not None
             _, invitation = authority.invite(link, roles=["relay"])
-            folder = await joined(tmp_path / name, who, invitation)
-            nodes.append(await stack.enter_async_context(mesh_node(who, folder)))
+            folder = await joined(tmp_path / name, joiner, invitation)
+            nodes.append(await stack.enter_async_context(mesh_node(joiner, folder)))
         everybody = {"alice", "bob", "carol"}
         await until(lambda: all(names(node) == everybody for node in nodes))
         await until(lambda: all(len(neighbours(node)) == 2 for node in nodes))
@@ -86,7 +86,7 @@ async def test_news_of_members_reach_everybody_within_seconds(tmp_path: Path) ->
     assert BOB.hashname in restarted.revoked
 
 
-async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
+async def test_a_stranger_may_join_and_open_nothing_else(tmp_path: Path) -> None:
     """Strangers are heard so that they can become members; no service is theirs before."""
     (alice,) = realm(tmp_path, "alice")
     async with mesh_node(alice.identity, alice.store) as node, create() as stranger:
@@ -98,7 +98,7 @@ async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
                     await channel.receive()
 
 
-async def test_nothing_is_dialled_for_a_guest(tmp_path: Path) -> None:
+async def test_nothing_is_dialled_for_a_stranger(tmp_path: Path) -> None:
     """It could have a service of this machine asked for anything, and others knocked at."""
     called = asyncio.Event()
 

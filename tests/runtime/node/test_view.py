@@ -115,7 +115,7 @@ async def test_routes_name_their_nodes(tmp_path: Path) -> None:
         assert carol.best.cost_us > bob.best.cost_us
 
 
-async def test_ping_and_trace_go_the_way_of_packets(tmp_path: Path) -> None:
+async def test_ping_and_trace_take_the_route_of_packets(tmp_path: Path) -> None:
     async with colony(tmp_path) as (alice, bob, carol):
         direct = await alice.view.ping(bob.home.hashname, 5.0)
         assert direct.reach is Reachability.DIRECT
@@ -208,7 +208,7 @@ async def test_a_trace_stops_where_nobody_answers(tmp_path: Path) -> None:
         assert reply.problem == "bob gave it up before carol: refused"
 
 
-async def test_explain_names_who_sent_what_could_not_be_believed(tmp_path: Path) -> None:
+async def test_explain_names_senders_of_rejected_frames(tmp_path: Path) -> None:
     """R13."""
     async with colony(tmp_path) as (alice, bob, carol):
         link = bob.node.endpoint.core.links[alice.home.hashname]

@@ -157,7 +157,7 @@ async def test_a_receiver_that_forgot_is_not_asked_again_for_exactly_once(tmp_pa
 
 
 @pytest.mark.interpreted
-async def test_answers_are_kept_for_who_asks_again(tmp_path: Path) -> None:
+async def test_answers_are_kept_for_repeated_requests(tmp_path: Path) -> None:
     """The reply was on its way when bob died: the next bob has it, and handles nothing twice."""
     street, seen = Street(), list[bytes]()
     async with alice_at(tmp_path / "alice", street) as alice:

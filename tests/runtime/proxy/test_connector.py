@@ -93,7 +93,7 @@ async def conversation(connection: ProxyConnection) -> bytes:
 
 
 @pytest.mark.parametrize("proxy", PROXIES, ids=["direct", "node", "list", "auto"])
-async def test_a_tcp_connection_is_the_same_by_any_way(proxy: Proxy) -> None:
+async def test_a_tcp_connection_is_the_same_by_any_proxy(proxy: Proxy) -> None:
     async with World() as world, echo_server() as port:
         world.add(BOB)
         connection = await world.alice.tcp_connect("here.example", port, proxy)
@@ -104,7 +104,7 @@ async def test_a_tcp_connection_is_the_same_by_any_way(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize("proxy", PROXIES, ids=["direct", "node", "list", "auto"])
-async def test_a_udp_socket_is_the_same_by_any_way(proxy: Proxy) -> None:
+async def test_a_udp_socket_is_the_same_by_any_proxy(proxy: Proxy) -> None:
     async with World() as world, udp_echo() as port:
         world.add(BOB)
         datagrams = await world.alice.udp_connect("here.example", port, proxy)
@@ -119,7 +119,7 @@ async def test_a_udp_socket_is_the_same_by_any_way(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize("proxy", PROXIES, ids=["direct", "node", "list", "auto"])
-async def test_a_serial_line_is_the_same_by_any_way(proxy: Proxy, tmp_path: Path) -> None:
+async def test_a_serial_line_is_the_same_by_any_proxy(proxy: Proxy, tmp_path: Path) -> None:
     with gadget(tmp_path / "meter") as meter:
         async with World() as world:
             devices = SerialDevices(folder=str(tmp_path))
@@ -148,7 +148,7 @@ async def test_one_s_own_line_can_be_named_by_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("proxy", PROXIES, ids=["direct", "node", "list", "auto"])
-async def test_failures_sound_the_same_by_any_way(proxy: Proxy) -> None:
+async def test_failures_are_the_same_by_any_proxy(proxy: Proxy) -> None:
     async with World() as world, closed_port() as port:
         world.add(BOB, ["tcp 127.0.0.1:*", "tcp *.example:*"])
         with pytest.raises(ProxyConnectError, match="refused") as refused:

@@ -39,10 +39,10 @@ class Realm:
     def __init__(self, endpoint: AsyncEndpoint, store: RealmStore) -> None:
         self.endpoint = endpoint
         self.store = store
-        self.told: list[JoinAccepted | JoinRefused] = []
-        desk = serve_joins(endpoint, store, self.told.append)
-        assert isinstance(desk, JoinServer)
-        self.desk = desk
+        self.reported: list[JoinAccepted | JoinRefused] = []
+        server = serve_joins(endpoint, store, self.reported.append)
+        assert isinstance(server, JoinServer)
+        self.server = server
         self.authority = RealmAuthority(store)
         endpoint.on_discover = self._accept
 
@@ -60,22 +60,22 @@ async def realm(tmp_path: Path) -> AsyncIterator[Realm]:
         yield Realm(endpoint, store)
 
 
-async def joined(who: Identity, invitation: Invitation, name: str = "guest") -> Certificate:
-    async with create(who) as endpoint:
+async def joined(joiner: Identity, invitation: Invitation, name: str = "guest") -> Certificate:
+    async with create(joiner) as endpoint:
         answer = await join(endpoint, Invitation.parse(invitation.url()), name, 10)
         assert answer.link.hashname == invitation.hashname
-        return answer.check(invitation.realm, who.hashname, time.time())
+        return answer.check(invitation.realm, joiner.hashname, time.time())
 
 
 async def test_an_invitation_makes_a_member(realm: Realm) -> None:
-    guest = identity("guest", (0x3A, 0x40))
-    certificate = await joined(guest, realm.invite())
+    joiner = identity("guest", (0x3A, 0x40))
+    certificate = await joined(joiner, realm.invite())
     assert certificate.name == "guest"
     assert certificate.roles == {"relay"}
-    member = realm.store.membership(time.time()).by_hashname(guest.hashname)
+    member = realm.store.membership(time.time()).by_hashname(joiner.hashname)
     assert member is not None
     assert [one.state(time.time()) for one in realm.store.invitations()] == ["used"]
-    assert isinstance(realm.told[0], JoinAccepted)
+    assert isinstance(realm.reported[0], JoinAccepted)
     assert member.certificate in realm.store.take_new_statements()
 
 
@@ -85,15 +85,15 @@ async def test_the_owner_may_choose_the_name(realm: Realm) -> None:
 
 async def test_a_second_endpoint_is_refused_and_both_are_named(realm: Realm) -> None:
     """A stolen invitation: whoever came first is in, and can be seen and revoked."""
-    invitation, thief, guest = realm.invite(), identity("thief"), identity("guest")
+    invitation, thief, joiner = realm.invite(), identity("thief"), identity("guest")
     await joined(thief, invitation)
     with pytest.raises(DeniedError, match="has been used"):
-        await joined(guest, invitation)
+        await joined(joiner, invitation)
     (used,) = realm.store.invitations()
     assert used.spent is not None
     assert used.spent.hashname == thief.hashname
-    assert [refusal.hashname for refusal in used.refused] == [guest.hashname]
-    assert realm.desk.refused == {"this invitation has been used": 1}
+    assert [refusal.hashname for refusal in used.refused] == [joiner.hashname]
+    assert realm.server.refused == {"this invitation has been used": 1}
     realm.authority.revoke(thief.hashname)
     group = realm.store.membership(time.time())
     assert group.by_hashname(thief.hashname) is None
@@ -101,8 +101,8 @@ async def test_a_second_endpoint_is_refused_and_both_are_named(realm: Realm) -> 
 
 
 async def test_a_lost_answer_can_be_asked_for_again(realm: Realm) -> None:
-    invitation, guest = realm.invite(), identity("guest")
-    assert await joined(guest, invitation) == await joined(guest, invitation)
+    invitation, joiner = realm.invite(), identity("guest")
+    assert await joined(joiner, invitation) == await joined(joiner, invitation)
     assert len(realm.store.statements()) == 2
 
 
@@ -116,7 +116,7 @@ async def test_an_expired_invitation_is_refused_by_both(realm: Realm) -> None:
         await joined(identity("guest"), invitation)
     with pytest.raises(DeniedError, match="set the clock right"):
         await joined(identity("guest"), msgspec.structs.replace(invitation, expires_s=past_s))
-    assert not realm.desk.is_open()
+    assert not realm.server.is_open()
 
 
 async def test_guessing_is_refused_counted_named_and_soon_not_even_listened_to(
@@ -129,9 +129,9 @@ async def test_guessing_is_refused_counted_named_and_soon_not_even_listened_to(
             await joined(mallory, wrong)
     with pytest.raises(DeniedError, match="too many attempts"):
         await joined(mallory, wrong)
-    assert {what.hashname for what in realm.told} == {mallory.hashname}
-    assert sum(realm.desk.refused.values()) == 6
-    assert realm.desk.is_open()
+    assert {what.hashname for what in realm.reported} == {mallory.hashname}
+    assert sum(realm.server.refused.values()) == 6
+    assert realm.server.is_open()
 
 
 async def test_what_is_no_request_is_refused(realm: Realm) -> None:
@@ -140,14 +140,14 @@ async def test_what_is_no_request_is_refused(realm: Realm) -> None:
         channel = link.open(TYPE, {"v": 1, "secret": "a", "name": "x"}, b"no keys")
         with pytest.raises(ChannelError):
             await channel.receive()
-    assert realm.told == [JoinRefused(endpoint.hashname, "not a request to join")]
+    assert realm.reported == [JoinRefused(endpoint.hashname, "not a request to join")]
 
 
 async def test_one_invitation_and_many_at_once_let_one_in(realm: Realm) -> None:
     invitation = realm.invite()
     crowd = [identity(f"guest {number}") for number in range(6)]
     outcomes = await asyncio.gather(
-        *(joined(who, invitation) for who in crowd), return_exceptions=True
+        *(joined(joiner, invitation) for joiner in crowd), return_exceptions=True
     )
     assert sum(isinstance(outcome, Certificate) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, DeniedError) for outcome in outcomes) == 5
@@ -159,7 +159,7 @@ async def test_our_own_trouble_is_not_for_strangers(realm: Realm) -> None:
     (realm.store.folder / "invitations.json").write_text("damaged")
     with pytest.raises(DeniedError, match=TROUBLE):
         await joined(identity("guest"), invitation)
-    (refused,) = realm.told
+    (refused,) = realm.reported
     assert isinstance(refused, JoinRefused)
     assert "damaged" in refused.trouble
 
@@ -182,8 +182,8 @@ async def test_an_issuer_invites_too(realm: Realm, tmp_path: Path) -> None:
 
 
 async def test_a_plain_member_invites_nobody(realm: Realm, tmp_path: Path) -> None:
-    guest = identity("guest")
-    async with create(guest) as endpoint:
+    joiner = identity("guest")
+    async with create(joiner) as endpoint:
         invitation = realm.invite()
         answer = await join(endpoint, invitation, "guest", 10)
         store = RealmStore.create(tmp_path / "guest", invitation.realm, answer.certificate)
@@ -221,15 +221,15 @@ async def test_no_invitation_from_before_a_revocation_lets_the_revoked_in(
     realm: Realm, is_used: bool
 ) -> None:
     """Neither the one it came by nor another that was still open; one made later does."""
-    guest, first, spare = identity("guest"), realm.invite(), realm.invite()
-    await joined(guest, first)
-    realm.authority.revoke(guest.hashname)
+    joiner, first, spare = identity("guest"), realm.invite(), realm.invite()
+    await joined(joiner, first)
+    realm.authority.revoke(joiner.hashname)
     with pytest.raises(DeniedError, match="revoked after the invitation was made"):
-        await joined(guest, first if is_used else spare)
-    assert realm.store.membership(time.time()).by_hashname(guest.hashname) is None
+        await joined(joiner, first if is_used else spare)
+    assert realm.store.membership(time.time()).by_hashname(joiner.hashname) is None
     assert (await joined(identity("other"), spare)).name == "guest"
-    await joined(guest, realm.invite())  # in the same second
-    assert realm.store.membership(time.time()).by_hashname(guest.hashname) is not None
+    await joined(joiner, realm.invite())  # in the same second
+    assert realm.store.membership(time.time()).by_hashname(joiner.hashname) is not None
 
 
 async def test_a_withdrawn_invitation_is_refused_at_once(realm: Realm) -> None:

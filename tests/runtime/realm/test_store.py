@@ -282,7 +282,7 @@ def test_a_founder_is_the_first_member(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_who_was_revoked_can_be_certified_again_at_once(store: RealmStore) -> None:
+def test_a_revoked_member_can_be_certified_again_at_once(store: RealmStore) -> None:
     authority = RealmAuthority(store)
     store.add_statements([certificate("bob")])
     authority.revoke(BOB.hashname)
@@ -303,15 +303,15 @@ def test_a_member_can_be_renewed_with_other_roles(store: RealmStore) -> None:
     assert renewed.name == "bob"
 
 
-def test_who_is_no_issuer_any_more_takes_in_nobody(tmp_path: Path, store: RealmStore) -> None:
+def test_a_former_issuer_admits_no_member(tmp_path: Path, store: RealmStore) -> None:
     """Nor with the certificate it had; those whom it took in before stay members as they were."""
     own = certify(BOB, "bob", ["issuer"], from_s=NOW_S - 9, until_s=NOW_S + 500_000)
     bobs = RealmAuthority(RealmStore.create(tmp_path / "issuer", REALM, own), BOB)
     carol, dave = identity("carol"), identity("dave")
 
-    def taken_in(who: Identity, name: str) -> bytes:
-        key = who.keys[0x40]
-        return bobs.certify(key, {}, hashname=who.hashname, name=name, roles=["exit"])
+    def taken_in(issued: Identity, name: str) -> bytes:
+        key = issued.keys[0x40]
+        return bobs.certify(key, {}, hashname=issued.hashname, name=name, roles=["exit"])
 
     store.add_statements([own, taken_in(carol, "carol")])
     before = store.membership(NOW_S)

@@ -28,7 +28,7 @@ class Diamond:
         self._relays = relays
         self.stacks: dict[str, AsyncExitStack] = {}
 
-    def way(self) -> str:
+    def relay_in_use(self) -> str:
         """The relay that packets from north to south pass now."""
         choice = self.north.core.table.to(self.south.core.own.node, self.north.endpoint.now())
         assert choice is not None
@@ -88,7 +88,7 @@ async def test_a_service_of_a_member_two_hops_away(mesh: Diamond) -> None:
         assert await stream.read() == b""
 
 
-async def test_redundant_streams_go_by_every_way_and_it_can_be_seen(mesh: Diamond) -> None:
+async def test_redundant_streams_use_every_path_and_explain_shows_it(mesh: Diamond) -> None:
     """M6."""
     mesh.south.tunnels.serve("echo", echo)
     hashname = mesh.south.hashname
@@ -109,7 +109,7 @@ async def test_redundant_streams_go_by_every_way_and_it_can_be_seen(mesh: Diamon
     assert explained.mode == "single"
 
 
-async def test_who_is_at_the_other_end_and_what_it_wants_is_known(mesh: Diamond) -> None:
+async def test_a_handler_knows_the_peer_and_the_metadata(mesh: Diamond) -> None:
     seen: asyncio.Future[tuple[str, object]] = asyncio.get_running_loop().create_future()
 
     async def look(stream: TunnelStream) -> None:
@@ -147,7 +147,7 @@ async def test_no_byte_is_lost_when_the_relay_in_use_ends(mesh: Diamond) -> None
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         tasks.create_task(pour())
         await begun.wait()
-        await mesh.stacks[mesh.way()].aclose()
+        await mesh.stacks[mesh.relay_in_use()].aclose()
         assert await digests == sha256(data).digest()
 
 
@@ -158,7 +158,7 @@ async def test_what_nobody_serves_is_refused(mesh: Diamond) -> None:
             await stream.read()
 
 
-async def test_who_is_no_member_cannot_be_reached(mesh: Diamond) -> None:
+async def test_only_members_can_be_reached(mesh: Diamond) -> None:
     with pytest.raises(UnreachableError, match="no member"):
         await mesh.north.tunnels.open("a" * 52, "echo")
 

@@ -28,7 +28,7 @@ async def test_a_hop_is_the_gate_and_the_hashname() -> None:
             hop(name)
 
 
-async def test_a_packet_crosses_a_link_and_knows_its_way_back() -> None:
+async def test_a_packet_crosses_a_link_and_has_its_return_hop() -> None:
     async with EndpointPair() as pair:
         at_alice, at_bob = CrowRecorder(), CrowRecorder()
         alice: CrowGate = CrowMeshGate(at_alice, pair.alice.endpoint)

@@ -52,12 +52,12 @@ async def test_two_gates_talk_over_symbols_and_header_of_either_version(
 
 async def test_a_packet_is_one_gstuff_frame(wire: PtyLine, recorder: CrowRecorder) -> None:
     gate = CrowSerialGate(recorder, str(wire.path))
-    heard = bytearray()
-    wire.on_bytes(heard.extend)
+    received = bytearray()
+    wire.on_bytes(received.extend)
     gate.send(packet(b"\x2a"))
     frame = gstuff.frame(packet(b"\x2a").serialize(), gstuff.V1)
-    await eventually(lambda: len(heard) >= len(frame))
-    assert bytes(heard) == frame
+    await eventually(lambda: len(received) >= len(frame))
+    assert bytes(received) == frame
     await gate.close()
 
 

@@ -50,14 +50,14 @@ async def test_every_byte_passes_unchanged_both_ways(wire: PtyLine) -> None:
     everything = bytes(range(256))
     terminal = Terminal()
     line = SerialLine(str(wire.path), terminal)
-    heard = bytearray()
-    wire.on_bytes(heard.extend)
+    received = bytearray()
+    wire.on_bytes(received.extend)
     wire.write(everything)
     while len(terminal.data) < 256:
         await terminal.change()
     assert line.write(everything)
-    await eventually(lambda: len(heard) == 256)
-    assert (terminal.data, bytes(heard)) == (everything, everything)
+    await eventually(lambda: len(received) == 256)
+    assert (terminal.data, bytes(received)) == (everything, everything)
     line.close()
 
 
@@ -70,10 +70,10 @@ async def test_what_waits_for_a_deaf_line_is_bounded_and_still_leaves_in_order(
         pieces += 1
         assert pieces < 1000
     assert pieces * 1000 > QUEUE_SIZE_MAX - 1000
-    heard = bytearray()
-    wire.on_bytes(heard.extend)
-    await eventually(lambda: len(heard) == pieces * 1000)
-    assert heard == b"".join(b"%04d" % piece * 250 for piece in range(pieces))
+    received = bytearray()
+    wire.on_bytes(received.extend)
+    await eventually(lambda: len(received) == pieces * 1000)
+    assert received == b"".join(b"%04d" % piece * 250 for piece in range(pieces))
     line.close()
 
 

@@ -54,7 +54,7 @@ async def test_the_bytes_behind_the_answer_belong_to_the_host(bound: bytes) -> N
         ([b"\x05\x00", b"\x05\x00\x00\x01"], "hung up"),
     ],
 )
-async def test_every_other_answer_is_no_way(answers: list[bytes], reason: str) -> None:
+async def test_every_other_answer_is_an_error(answers: list[bytes], reason: str) -> None:
     async with answering(*answers) as (proxy, _):
         with pytest.raises(UnreachableError, match=reason):
             await connect(proxy, b"host", 9)

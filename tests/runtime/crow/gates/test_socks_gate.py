@@ -71,12 +71,12 @@ async def test_a_packet_reaches_the_named_host_and_the_answer_comes_back(
         arrived, return_hop = await at_bob.arrival()
         assert arrived.data == b"question"
         assert len(return_hop) == len(hop(BOB))
-        assert proxy.asked == [(b"bobbobbobbobbob7.onion", 1789)]
+        assert proxy.requests == [(b"bobbobbobbobbob7.onion", 1789)]
         bob.send(packet(return_hop[::-1], b"answer"))
         answer, back = await at_alice.arrival()
         assert answer.data == b"answer"
         assert back[::-1] == hop(BOB)
-        assert len(proxy.asked) == 1
+        assert len(proxy.requests) == 1
 
 
 async def test_two_nameless_diallers_are_told_apart(proxy: SocksProxy) -> None:
@@ -105,7 +105,7 @@ async def test_a_believed_name_outlives_the_connection(proxy: SocksProxy) -> Non
         assert return_hop[::-1] == hop(ALICE)
         bob.send(packet(hop(ALICE), b"over the same connection"))
         await at_alice.arrival()
-        assert len(proxy.asked) == 1
+        assert len(proxy.requests) == 1
         proxy.cut()
 
         def is_dialled() -> bool:
@@ -114,7 +114,7 @@ async def test_a_believed_name_outlives_the_connection(proxy: SocksProxy) -> Non
             return b"dialled" in at_alice.data
 
         await eventually(is_dialled)
-        assert proxy.asked[-1] == (b"alicealicealice2.onion", 1789)
+        assert proxy.requests[-1] == (b"alicealicealice2.onion", 1789)
 
 
 async def test_a_name_that_is_only_claimed_is_not_used(proxy: SocksProxy) -> None:
@@ -124,7 +124,7 @@ async def test_a_name_that_is_only_claimed_is_not_used(proxy: SocksProxy) -> Non
         assert return_hop[::-1] != hop(ALICE)
 
 
-async def test_a_believed_name_of_another_length_gives_way(proxy: SocksProxy) -> None:
+async def test_a_believed_name_of_another_length_is_not_used(proxy: SocksProxy) -> None:
     """Or the way back would not fit over the hop."""
     short = "a.onion:9"
     async with (
@@ -137,7 +137,7 @@ async def test_a_believed_name_of_another_length_gives_way(proxy: SocksProxy) ->
         assert return_hop[::-1].startswith(b"\x0e\x16~~~~")
 
 
-async def test_a_way_back_to_a_connection_that_is_gone_leads_nowhere(proxy: SocksProxy) -> None:
+async def test_a_return_hop_of_a_closed_connection_leads_nowhere(proxy: SocksProxy) -> None:
     async with serving(proxy, BOB) as (bob, at_bob):
         async with nameless(proxy) as (alice, _):
             alice.send(packet(hop(BOB)))

@@ -69,7 +69,7 @@ async def test_the_argument_is_taken_from_where_the_packet_has_got_to(
     assert await datagram(peer) == sent.serialize()
 
 
-async def test_what_arrives_comes_with_the_way_back_to_its_sender(
+async def test_what_arrives_comes_with_the_return_hop_to_its_sender(
     gate: CrowUdpGate, recorder: CrowRecorder, peer: socket.socket
 ) -> None:
     sent = packet(gate.address)

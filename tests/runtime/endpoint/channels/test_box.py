@@ -147,7 +147,7 @@ async def test_a_peer_that_comes_online_is_told(post: Post) -> None:
     assert told == [(CAROL, [box_id(sender, BOB) for sender in senders])]
 
 
-async def test_who_does_not_care_is_told_without_harm(post: Post) -> None:
+async def test_an_announcement_without_a_handler_does_no_harm(post: Post) -> None:
     await post.alice.put(BOB, b"hello")
     post.board.serve(BOB, "boxes", BoxKeeper().handle_boxes)
     assert await post.keeper.announce(post.board.link(CAROL, BOB), BOB)

@@ -165,7 +165,7 @@ async def test_without_a_handler_invitations_are_refused(party: Party) -> None:
     )
 
 
-async def test_an_unreachable_guest_is_reported(party: Party) -> None:
+async def test_an_unreachable_invitee_is_reported(party: Party) -> None:
     party.board.cut(ALICE, BOB)
     await party.room.invite(BOB)
     assert await hear(party.room, ParticipantUnreachable) == ParticipantUnreachable(
@@ -279,7 +279,7 @@ class JavaScript:
             self.heard.append(said)
 
 
-async def test_a_javascript_guest_takes_part() -> None:
+async def test_a_javascript_peer_takes_part() -> None:
     """T7: the order of channels in the captured flow `chat`, seen from the leader."""
     async with Switchboard() as board:
         alice = Endpoint(board, ALICE)
@@ -346,7 +346,7 @@ async def test_a_javascript_leader_is_followed() -> None:
         await bob.chats.close()
 
 
-async def test_an_endpoint_without_a_way_to_the_leader_says_so() -> None:
+async def test_an_endpoint_without_a_link_to_the_leader_says_so() -> None:
     async def nowhere(hashname: str) -> ChannelOpener:
         raise UnreachableError("no path")
 

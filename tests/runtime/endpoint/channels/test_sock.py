@@ -85,7 +85,7 @@ async def test_a_name_is_resolved_by_the_other_side_and_judged_by_its_address() 
                 await w.alice.connect(w.link, host, port)
 
 
-async def test_who_may_ask_by_name_hears_that_it_does_not_resolve() -> None:
+async def test_an_allowed_name_that_does_not_resolve_is_reported() -> None:
     async with world(["tcp *.example:*"]) as w:
         with pytest.raises(UnreachableError):
             await w.alice.connect(w.link, "nowhere.example", 80)
@@ -108,7 +108,7 @@ async def nobody(stream: LinkStream, source: SockAddress | None) -> None:
     raise AssertionError("nobody should come")
 
 
-async def test_a_closed_port_is_told_to_those_who_may_try() -> None:
+async def test_a_closed_port_is_reported_to_peers_that_may_try() -> None:
     async with echo_server() as port:
         pass
     async with world() as w:

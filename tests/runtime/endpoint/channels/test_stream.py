@@ -119,7 +119,7 @@ async def test_small_writes_share_packets_and_need_no_drain(pair: Pair) -> None:
         assert await stream.readexactly(4) == b"more"
 
 
-async def test_reading_in_every_way(ends: Ends) -> None:
+async def test_reading_with_every_method(ends: Ends) -> None:
     serve_text(ends, b"line one\nline two\n\x00\x01\x02key=value;rest")
     async with open_stream(ends.alice) as stream:
         assert await stream.readline() == b"line one\n"
@@ -286,7 +286,7 @@ async def test_a_refusal_reaches_reader_and_writer(ends: Ends) -> None:
         await stream.wait_closed()
 
 
-async def test_a_refusal_reaches_who_only_writes(pair: Pair) -> None:
+async def test_a_refusal_reaches_a_peer_that_only_writes(pair: Pair) -> None:
     async def refuses(stream: LinkStream) -> None:
         raise ProtocolError("read-only")
 

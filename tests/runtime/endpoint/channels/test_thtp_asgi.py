@@ -39,7 +39,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
         await send(body(bytes(event["body"]), more=more))  # type: ignore[call-overload]
 
 
-async def test_the_scope_tells_who_asks_for_what(ends: Ends) -> None:
+async def test_the_scope_describes_peer_and_request(ends: Ends) -> None:
     seen: list[Scope] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
