@@ -105,7 +105,7 @@ class Hub:
         self._audit_log = AuditLog(AuditTrail(database), clock)
         self._session_log = FailedSessionLog(identity.hashname, spool, clock)
         self._forecasts = Forecasts(settings, clock)
-        self._census = FleetCounts(hot, clock)
+        self._fleet_counts = FleetCounts(hot, clock)
         self._servers = ServerList(hot, clock, Drains(database))
         self.recent = RecentTelemetry()
         self._matchmaker = Matchmaker(
@@ -325,7 +325,7 @@ class Hub:
     @property
     def presence(self) -> Mapping[tuple[str, str], int]:
         """Devices and servers by kind and state, as of the last count."""
-        return self._census.counts
+        return self._fleet_counts.counts
 
     def metrics_text(self) -> bytes:
         """Counters and gauges in Prometheus' text format."""
@@ -337,7 +337,7 @@ class Hub:
             self._matchmaker,
             self._entry_writer,
             self._spool,
-            self._census,
+            self._fleet_counts,
             self._audit_log,
             self._clock,
             self._forecasts,
@@ -359,7 +359,7 @@ class Hub:
             self._listener.expect(server.address, EXPECTED_S)
         for carrier, (ip, port) in (("udp", self._socket.address), ("tcp", tcp)):
             self._paths.append(net_path(carrier, settings.advertise or advertised_ip(ip), port))
-        for work in (flow.run(), self._entry_writer.run(flow), self._census.run()):
+        for work in (flow.run(), self._entry_writer.run(flow), self._fleet_counts.run()):
             self._own(work)
         self._own(self._audit_log.run())
         self._own(self._leases.run())

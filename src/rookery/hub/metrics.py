@@ -48,7 +48,7 @@ class HubMetrics(Collector):
         matchmaker: Matchmaker,
         entry_writer: EntryWriter,
         spool: Spool,
-        census: FleetCounts,
+        fleet_counts: FleetCounts,
         audit_log: AuditLog,
         clock: HubClock,
         forecasts: Forecasts,
@@ -62,7 +62,7 @@ class HubMetrics(Collector):
         self._matchmaker = matchmaker
         self._entry_writer = entry_writer
         self._spool = spool
-        self._census = census
+        self._fleet_counts = fleet_counts
         self._audit_log = audit_log
         self._clock = clock
         self._forecasts = forecasts
@@ -83,7 +83,7 @@ class HubMetrics(Collector):
         senders = GaugeMetricFamily(
             "rookery_reporters", "As of the last census.", labels=("kind", "state")
         )
-        for labels, present in self._census.counts.items():
+        for labels, present in self._fleet_counts.counts.items():
             senders.add_metric(labels, present)
         yield senders
         forecast = GaugeMetricFamily(

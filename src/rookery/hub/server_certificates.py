@@ -82,7 +82,7 @@ class ServerCertificates:
             request.names,
             self._clock.now(),
             server=entry.hashname,
-            life_s=CERTIFICATE_LIFETIME_S,
+            lifetime_s=CERTIFICATE_LIFETIME_S,
         )
         self._issued(entry, request.names)
         chain = (own, self._authority.certificate)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from rookery.runtime.tls.certificate import LIFE_S
+from rookery.runtime.tls.certificate import LIFETIME_S
 from rookery.web.alerts.settings import AlertSettings
 
 DAY_S = 86_400
@@ -65,7 +65,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     tls_key: Path | None = None
     is_tls_auto: bool = False  # with a certificate of the hub's own authority
     tls_names: tuple[str, ...] = ()  # by which browsers reach us, beside those that are known
-    tls_life_s: float = LIFE_S  # of such a certificate
+    tls_lifetime_s: float = LIFETIME_S  # of such a certificate
     registration: Literal["open", "closed"] = "open"
     session_idle_s: int = 7 * DAY_S
     session_s: int = 30 * DAY_S

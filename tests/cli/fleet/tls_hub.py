@@ -77,7 +77,7 @@ def impostor(
     """
     key = new_key()
     made = authority.issue(
-        key.public_key(), names, time.time() - ago_s, server=server, life_s=86_400
+        key.public_key(), names, time.time() - ago_s, server=server, lifetime_s=86_400
     )
     file = folder / "impostor.pem"
     file.write_bytes(Credential(key, (made, authority.certificate)).serialize())

@@ -313,7 +313,7 @@ async def _visit(hub: Hub, number: int) -> None:
 async def test_metrics_tell_of_reports_and_of_who_is_there(hub: Hub) -> None:
     async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
         await device.report()
-    await hub._census.take()
+    await hub._fleet_counts.take()
     text = hub.metrics_text().decode()
     assert 'rookery_report_datagrams_total{fate="reports"} 1.0' in text
     assert 'rookery_reporters{kind="router",state="present"} 1.0' in text

@@ -10,7 +10,7 @@ from rookery.errors import DecodeError
 from rookery.runtime.tls.authority import AUTHORITY_LIFE_S, CertificateAuthority, normal_fingerprint
 from rookery.runtime.tls.certificate import (
     DAY_S,
-    LIFE_S,
+    LIFETIME_S,
     Credential,
     SigningRequest,
     certificate_pem,
@@ -48,7 +48,7 @@ def test_openssl_finds_the_chain_good_for_its_names_and_its_time_only(tmp_path: 
         assert verified(tmp_path, made, NOW, *options).endswith("OK\n")
     assert "hostname mismatch" in verified(tmp_path, made, NOW, "-verify_hostname", "example.org")
     assert "IP address mismatch" in verified(tmp_path, made, NOW, "-verify_ip", "192.0.2.8")
-    assert "certificate has expired" in verified(tmp_path, made, NOW + LIFE_S + 1)
+    assert "certificate has expired" in verified(tmp_path, made, NOW + LIFETIME_S + 1)
     assert "not yet valid" in verified(tmp_path, made, NOW - 2 * DAY_S)
 
 

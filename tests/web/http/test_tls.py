@@ -37,7 +37,7 @@ async def certificate(url: str, context: ssl.SSLContext) -> dict[str, object]:
 
 async def test_a_certificate_is_renewed_without_a_restart(tmp_path: Path) -> None:
     keystore.save(tmp_path, identity("hub"))
-    settings = msgspec.structs.replace(AUTO, tls_life_s=6.0)
+    settings = msgspec.structs.replace(AUTO, tls_lifetime_s=6.0)
     async with await Hub.start(HubSettings(data=tmp_path, is_authority=True)) as hub:
         assert hub.authority is not None
         context = ssl.create_default_context(cadata=hub.authority.pem.decode())

@@ -21,8 +21,6 @@ from rookery.hub.reports.recent_sample import UNREADABLE, Row, decode
 DEVICES_MAX: Final = 10_000
 POINTS_MAX: Final = 32
 
-_POINT: Final = struct.Struct("<7d")
-_POINT_SIZE: Final = 56
 _NAN: Final = nan
 _LOOPBACK: Final = "lo"
 _decode: Final = decode
@@ -39,6 +37,10 @@ class TelemetryPoint(NamedTuple):
     mem: float  # share
     disk: float  # share
     temp: float | None  # °C
+
+
+_POINT: Final = struct.Struct(f"<{len(TelemetryPoint._fields)}d")
+_POINT_SIZE: Final = _POINT.size
 
 
 class _TelemetryRing:
@@ -136,7 +138,7 @@ def _traffic(rows: list[tuple[float, ...]]) -> tuple[int, ...]:
 
 
 def _rate(before: int, now: int, span_s: float) -> float:
-    """A rate; None where a counter restarted or no time has passed."""
+    """Growth per second; NaN where a counter restarted or no time has passed."""
     return (now - before) / span_s if 0 <= before <= now and span_s > 0 else _NAN
 
 

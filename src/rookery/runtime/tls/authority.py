@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from rookery.errors import DecodeError
 from rookery.runtime.tls.certificate import (
     DAY_S,
-    LIFE_S,
+    LIFETIME_S,
     Credential,
     PrivateKey,
     PublicKey,
@@ -76,13 +76,13 @@ class CertificateAuthority:
         now: float,
         *,
         server: str = "",
-        life_s: float = LIFE_S,
+        lifetime_s: float = LIFETIME_S,
     ) -> x509.Certificate:
         """A certificate for these names; with `server`, a hashname, marked as that server's."""
         marks = [x509.UniformResourceIdentifier(SERVER_MARK + server)] if server else []
         issuer = self.certificate.subject
         name = _name("rookery server" if server else "rookery hub")
-        begins, ends = now - min(_BACKDATED_S, life_s), min(now + life_s, self.ends)
+        begins, ends = now - min(_BACKDATED_S, lifetime_s), min(now + lifetime_s, self.ends)
         return (
             _builder(issuer, name, key, begins, ends)
             .add_extension(alternatives(names, *marks), critical=False)
@@ -97,10 +97,12 @@ class CertificateAuthority:
             .sign(self.key, hashes.SHA256())
         )
 
-    def credential(self, names: Iterable[str], now: float, life_s: float = LIFE_S) -> Credential:
+    def credential(
+        self, names: Iterable[str], now: float, lifetime_s: float = LIFETIME_S
+    ) -> Credential:
         """A hub's own certificate, with a new key."""
         key = new_key()
-        own = self.issue(key.public_key(), names, now, life_s=life_s)
+        own = self.issue(key.public_key(), names, now, lifetime_s=lifetime_s)
         return Credential(key, (own, self.certificate))
 
     def has_signed(self, credential: Credential) -> bool:

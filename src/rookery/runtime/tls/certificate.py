@@ -21,7 +21,7 @@ from rookery.runtime.tls.names import MALFORMED, NAMES_MAX, alternatives, names_
 from rookery.wire.fleet.messages import CHAIN_MAX, REQUEST_SIZE_MAX
 
 DAY_S = 86_400
-LIFE_S = 30 * DAY_S
+LIFETIME_S = 30 * DAY_S
 
 _RENEWED_AT = 2 / 3  # of its life
 

@@ -64,14 +64,14 @@ class HubCertificate:
         live: LiveContext,
         names: Names,
         clock: Callable[[], float],
-        life_s: float,
+        lifetime_s: float,
     ) -> None:
         self._authority = authority
         self._file = file
         self._live = live
         self._names = names
         self._clock = clock
-        self._life_s = life_s
+        self._lifetime_s = lifetime_s
         self._credential: Credential | None = None
 
     def start(self) -> None:
@@ -100,7 +100,7 @@ class HubCertificate:
 
     def _renew(self) -> None:
         names = self._names()
-        made = self._authority.credential(names, self._clock(), self._life_s)
+        made = self._authority.credential(names, self._clock(), self._lifetime_s)
         try:
             replace(self._file, made.serialize())
         except OSError as error:
@@ -133,10 +133,10 @@ def hub_tls(hub: Hub, host: str, settings: WebSettings) -> HubTls | None:
         live,
         lambda: listener_names(host, names),
         time.time,
-        settings.tls_life_s,
+        settings.tls_lifetime_s,
     )
     own.start()
-    return HubTls(live, own, min(LOOK_S, settings.tls_life_s / 10))
+    return HubTls(live, own, min(LOOK_S, settings.tls_lifetime_s / 10))
 
 
 def checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
