@@ -52,20 +52,20 @@ def test_our_certificate_is_shown_to_members_and_peers_only() -> None:
     world.run(5.0)
     assert link.state is LinkState.UP
     assert ada.core.neighbours == bob.core.neighbours == {}
-    world.run(10.0)  # and a guest that says nothing does not stay
+    world.run(10.0)  # and a stranger that says nothing does not stay
     assert ada.hashname not in bob.endpoint.links
 
 
 def test_a_stranger_learns_our_addresses_once_it_has_shown_a_certificate() -> None:
-    """Its answer says how it sees us; a guest that shows none is never asked."""
+    """Its answer says how it sees us; a stranger that shows none is never asked."""
     world = NodeWorld()
     ada, bob, carol = (
         world.member("ada"),
         world.member("bob", peers=("ada",)),
         world.member("carol"),
     )
-    for guest in (bob, carol):
-        world.link(guest, ada)
+    for stranger in (bob, carol):
+        world.link(stranger, ada)
     world.run_until(lambda: world.is_up(ada, bob))
     world.run(1.0)
     links = ada.endpoint.links

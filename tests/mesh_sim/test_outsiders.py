@@ -119,15 +119,15 @@ def test_a_stolen_invitation_serves_one_and_tells_of_the_other() -> None:
         secret_digest(secret), frozenset(), "", int(now_s), int(now_s) + 3600, 86_400
     )
     invitations = IssuedInvitations([invited])
-    thief, guest = "t" * 52, "g" * 52
+    thief, joiner = "t" * 52, "g" * 52
     found = invitations.find(secret, thief, now_s)
     invitations.spend(found, InvitationRedemption(thief, int(now_s), b"certificate"))
     with pytest.raises(ProtocolError, match=USED):
-        invitations.find(secret, guest, now_s + 60)
+        invitations.find(secret, joiner, now_s + 60)
     (noted,) = invitations
     assert noted.spent is not None
     assert noted.spent.hashname == thief  # whom to revoke
-    assert [refusal.hashname for refusal in noted.refused] == [guest]
+    assert [refusal.hashname for refusal in noted.refused] == [joiner]
 
 
 def test_whoever_joined_by_a_stolen_invitation_is_revoked_like_anybody(world: MeshWorld) -> None:
@@ -217,11 +217,11 @@ def test_a_revoked_member_may_connect_only_where_it_can_be_invited_again(
     world.run(SECONDS)
     world.kill(M)
     dialled(world, outsider(world, 1, mallory.endpoint.identity))
-    was_guest = False
+    was_linked = False
     for _ in range(30):
         world.run(0.5)
-        was_guest |= mallory.hashname in honest.endpoint.links
-    assert was_guest is takes_joins
+        was_linked |= mallory.hashname in honest.endpoint.links
+    assert was_linked is takes_joins
 
 
 def test_a_member_that_was_away_hears_of_the_revocation_when_it_is_back(world: MeshWorld) -> None:

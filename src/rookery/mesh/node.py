@@ -79,7 +79,7 @@ MeshEvent = EchoOutcome | MeshDatagramArrived
 
 
 class Node:
-    """The core that `runtime` and `sim` both drive, beside the endpoint's."""
+    """The core of a mesh node, driven by `runtime` and `sim` next to the endpoint's."""
 
     def __init__(
         self,
@@ -369,7 +369,7 @@ class Node:
         """Nothing to do: programs poll `take`."""
 
     def flush(self, now: float) -> None:
-        """Draw conclusions from what has changed, and send what has gathered."""
+        """Apply what has changed, and send what is waiting."""
         self._now, self._collect_at = now, min(self._timed_at, self._collected_at + _GRAIN_S)
         if self._is_stirred or now >= self._due_at:
             self._is_stirred = False
@@ -378,7 +378,7 @@ class Node:
         self.tunnels.flush(now)
 
     def _settle(self, now: float) -> None:
-        """What packets that only pass have no part in."""
+        """Apply changes that relayed packets do not cause."""
         if self.database.outdone is not None:
             self.publisher.outdo(self.database.outdone, now)
             self._due_at = min(self._due_at, self.publisher.deadline or self._due_at)
@@ -398,7 +398,7 @@ class Node:
         self.flooding.flush(now)
 
     def take(self) -> list[MeshEvent]:
-        """What there is to tell, oldest first."""
+        """Events since the last call, oldest first."""
         if not self.datagram_service.arrived and not self.data_plane.echoes.outcomes:
             return []
         return [*self.datagram_service.take(), *self.data_plane.echoes.take()]
@@ -434,7 +434,7 @@ class Node:
         return self.membership.by_hashname(hashname) is not None
 
     def _may_open(self, hashname: str, channel_type: str) -> bool:
-        """Guests may become members, and nothing else."""
+        """Strangers may only open the channel with which they join."""
         return channel_type == JOIN or self._knows(hashname)
 
     def _send(self, neighbour: NodeId, head: bytes, body: bytes) -> None:

@@ -176,7 +176,7 @@ class Neighbour:
         self._judge(now)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
-        """What the system knows of a stream."""
+        """Take in what the system reports of a stream (`TCP_INFO`)."""
         monitor = self._monitors.get(path)
         if monitor is not None:
             monitor.quality.stream_measured(measure, now)
@@ -379,7 +379,7 @@ class Neighbour:
             self.link.prove(monitor.path, monitor.quality.srtt_s or 0.0)
 
     def monitors(self) -> Iterator[PathMonitor]:
-        """Of all its paths, the one beside a stream last."""
+        """The monitors of all its paths, the companion's last."""
         yield from self._monitors.values()
         if self.companion.monitor is not None:
             yield self.companion.monitor

@@ -89,12 +89,12 @@ class Neighbourhood:
         return neighbour
 
     def advise(self, cost_advice: CostAdvice, unix_s: float) -> None:
-        """Have costs be as an analysis expects them, as far as that goes."""
+        """Apply cost advice to all neighbours."""
         for neighbour in self._neighbours.values():
             neighbour.advice = cost_advice.factor(neighbour.member.hashname, unix_s)
 
     def record_links(self, now: float) -> list[RecordLink]:
-        """Those that carry packets, and what their links are worth."""
+        """Our links that carry packets, as our record lists them."""
         links = []
         for node, neighbour in self._neighbours.items():
             if neighbour.state in _CARRYING and (cost_us := neighbour.cost_us(now)) is not None:
@@ -224,7 +224,7 @@ class Neighbourhood:
                 self.touch(neighbour)
 
     def touch(self, neighbour: Neighbour) -> None:
-        """Something happened to the neighbour: see whether it matters, and when it is due."""
+        """Note changes of a neighbour, and arm its timer."""
         self._is_changed |= neighbour.take_changed()
         if (deadline := neighbour.deadline) is not None:
             self._timers.arm(neighbour.member.hashname, deadline)

@@ -27,7 +27,7 @@ UNPROVEN_S = 10.0
 
 
 class UnprovenPeers:
-    """Hashnames, the one that has been here longest first."""
+    """Hashnames of strangers, longest present first."""
 
     __slots__ = ("_until",)
 
@@ -56,7 +56,7 @@ class UnprovenPeers:
         return next(iter(self._until.values()), None)
 
     def take_overdue(self, now: float) -> list[str]:
-        """Those whose time is over; they are guests no more."""
+        """Remove and return those whose time is over."""
         overdue = [hashname for hashname, until in self._until.items() if until <= now]
         for hashname in overdue:
             del self._until[hashname]
@@ -64,7 +64,7 @@ class UnprovenPeers:
 
 
 class Peering:
-    """Makes links and ends them; what they are worth is the neighbourhood's business."""
+    """Makes links and ends them; `Neighbourhood` measures them."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Peering:
             self.dialling.failed(member.node, now)
 
     def discovered(self, stranger: Stranger, now: float) -> None:
-        """Somebody without a link speaks to us."""
+        """A stranger without a link sent a handshake."""
         if not stranger.is_proven:
             return
         is_known = self._trusts(stranger.hashname)

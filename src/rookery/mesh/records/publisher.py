@@ -193,7 +193,7 @@ class Publisher:
         return self._last_record
 
     def outdo(self, version: Version, now: float) -> None:
-        """Somebody holds a record of a former life of ours: the next one has to be newer."""
+        """A record of an earlier process of this node is about: the next one has to be newer."""
         if version >= (self.epoch, self.sequence):
             self.epoch, self.sequence = min(version[0] + 1, _U32_MAX), version[1]
             self._refresh_at = self.deadline = now

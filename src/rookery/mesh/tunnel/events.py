@@ -17,13 +17,13 @@ class StreamOpened(msgspec.Struct, frozen=True):
 
 
 class StreamReadable(msgspec.Struct, frozen=True):
-    """Bytes are there, where none were."""
+    """The stream became readable."""
 
     stream: int
 
 
 class StreamWritable(msgspec.Struct, frozen=True):
-    """There is room again, after a write was cut short."""
+    """There is room again after a write that was not taken in full."""
 
     stream: int
 

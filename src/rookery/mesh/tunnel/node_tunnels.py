@@ -44,7 +44,7 @@ BETTER_BUSY: Final = 0.1
 def kept_routes(
     used: Sequence[Route], offered: Sequence[Route], count_max: int, *, is_busy: bool
 ) -> list[Route]:
-    """At most so many: those in use at today's costs, then what is new, or so much better."""
+    """At most `count_max` routes: those in use, then new ones that are disjoint or much cheaper."""
     better = BETTER_BUSY if is_busy else BETTER_IDLE
     named = {route.nodes for route in offered}
     kept: list[Route] = []
@@ -65,7 +65,7 @@ def kept_routes(
 
 
 def _sharing(routes: Sequence[Route], route: Route) -> list[Route]:
-    """Those that would die with the same relay."""
+    """The routes that share a relay with this one."""
     return [other for other in routes if not set(route.inner).isdisjoint(other.inner)]
 
 
@@ -85,7 +85,7 @@ _DIRECT: RouteNodes = ()
 
 
 class _PeerPaths:
-    """The paths to one member: numbers on the one hand, routes on the other."""
+    """The paths to one member, by number and by route."""
 
     __slots__ = ("acknowledged_at", "busy_until", "last", "numbers", "routes")
 
@@ -97,7 +97,7 @@ class _PeerPaths:
         self.numbers: dict[RouteNodes, int] = {}
 
     def number(self, route: RouteNodes) -> int:
-        """The path along this route, or any other, when a packet came by one we do not use."""
+        """The number of the path along this route; of any path when we do not use the route."""
         number = self.numbers.get(route)
         return next(iter(self.routes), 0) if number is None else number
 
@@ -130,7 +130,7 @@ class NodeTunnels:
         return tunnel
 
     def set_mode(self, hashname: str, mode: Mode) -> None:
-        """How what we send to a member uses the paths there are; it decides for itself."""
+        """Set how our packets to a member use the paths; the other side sets its own mode."""
         self._tunnels.set_mode(hashname, mode)
 
     def explain(self, hashname: str) -> list[TunnelExplanation]:
@@ -160,11 +160,11 @@ class NodeTunnels:
             raise ProtocolError(str(error)) from error
 
     def changed(self) -> None:
-        """Links or routes are others now."""
+        """Links or routes have changed."""
         self._looked_at = float("-inf")
 
     def expel(self, hashname: str, now: float) -> None:
-        """No member any more: its streams end here and now, and do not wait for a path."""
+        """End the streams of a former member at once, without waiting for a path."""
         for tunnel in self._tunnels.of(hashname):
             tunnel.abort(CloseCode.REFUSED, "no member any more")
             self.touched(hashname, tunnel)
@@ -172,7 +172,7 @@ class NodeTunnels:
             self._forget_paths(hashname, now)
 
     def close(self, now: float) -> None:
-        """The node ends, and its peers need not find out by themselves."""
+        """End all tunnels with SHUTDOWN, so that peers need not wait for a timeout."""
         for hashname in self._paths:
             for tunnel in self._tunnels.of(hashname):
                 tunnel.abort(CloseCode.SHUTDOWN, "the node ends")
@@ -215,7 +215,7 @@ class NodeTunnels:
                 self._forget_paths(hashname, now)
 
     def take(self) -> list[TunnelEvent]:
-        """What there is to tell, oldest first."""
+        """Events since the last call, oldest first."""
         return self._tunnels.take()
 
     # --- inside ---
@@ -279,7 +279,7 @@ class NodeTunnels:
             )
 
     def _is_busy(self, hashname: str, now: float) -> bool:
-        """Whether much is under way, or was until lately."""
+        """True if much is in flight, or was recently."""
         known = self._paths[hashname]
         if any(tunnel.in_flight > _BUSY_SIZE for tunnel in self._tunnels.of(hashname)):
             known.busy_until = now + _BUSY_S
@@ -292,7 +292,7 @@ class NodeTunnels:
         return [route for route in used if route is not None]
 
     def _label(self, nodes: RouteNodes) -> str:
-        """The relays, as people call them."""
+        """The relays' names, for people."""
         members = map(self._membership.member, nodes[1:-1])
         return "over " + ", ".join("?" if member is None else member.name for member in members)
 

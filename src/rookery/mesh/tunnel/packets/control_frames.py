@@ -26,7 +26,7 @@ class ControlFrameKind(IntEnum):
 
 
 class ControlFrames:
-    """Those that wait to be sent."""
+    """The control frames that wait to be sent."""
 
     __slots__ = ("_due", "_streams", "_window")
 
@@ -44,7 +44,7 @@ class ControlFrames:
     def take(
         self, room: int, rtt_s: float, held: int, now: float
     ) -> list[tuple[ControlFrameKey, bytes]]:
-        """As many as fit, the oldest first."""
+        """As many frames as fit, oldest first."""
         taken = []
         for key in list(self._due):
             frame = self._frame(key, rtt_s, held, now)
@@ -59,7 +59,7 @@ class ControlFrames:
         return taken
 
     def acknowledged(self, key: ControlFrameKey) -> Stream | None:
-        """The stream that may be over by this."""
+        """The stream that may be over now that this frame has arrived."""
         stream = self._streams.get(key[1])
         if stream is None or key[0] != ControlFrameKind.RESET:
             return None
@@ -77,7 +77,7 @@ class ControlFrames:
 
 
 def _about(stream: Stream, kind: int, rtt_s: float, now: float) -> bytes | None:
-    """None where it is of no use any more."""
+    """The frame as things stand now; None when it is obsolete."""
     receiving, sending = stream.receiving, stream.sending
     if kind == ControlFrameKind.CREDIT:
         if receiving.size is not None or receiving.code is not None:

@@ -43,7 +43,7 @@ class DatagramQueue:
         self.waiting.append(QueuedDatagram(data, datagram_class, expires_at))
 
     def next_for(self, paths: list[OutboundPath], now: float) -> tuple[OutboundPath, bytes] | None:
-        """The first that may go, and its path; those too late or too large for all are dropped."""
+        """The next datagram and its path; drops those that are late or too large for every path."""
         while self.waiting:
             first = self.waiting[0]
             if first.expires_at < now and first.datagram_class is not DatagramClass.RELIABLE_OK:

@@ -41,7 +41,7 @@ class PacketBuilder:
         self._input = stream_input
 
     def streams(self, path: OutboundPath, now: float) -> tuple[BuiltPacket | None, list[Segment]]:
-        """A packet with bytes of streams, and which; there may be none."""
+        """A packet with stream data, if there is any, and the new segments in it."""
         parts, control_frames, free = self._begin(path, now)
         fresh: list[Segment] = []
         if not path.copies:
@@ -128,7 +128,7 @@ class PacketBuilder:
 
 
 def _copy(path: OutboundPath, room: int, parts: Parts, segments: list[Segment]) -> int:
-    """What other paths carry and has not arrived, once more; how much of the room it takes."""
+    """Add copies of unacknowledged data of other paths; the bytes of the room that they take."""
     free = room
     while path.copies and free > DATA_HEADER_SIZE:
         stream, start, end, fin = path.copies.popleft()

@@ -15,7 +15,7 @@ from rookery.wire.mesh.tunnel_packet import TunnelPacket
 
 
 class PacketReceiver:
-    """Takes each packet in once."""
+    """Takes in each packet once."""
 
     __slots__ = (
         "_acks",
@@ -55,7 +55,7 @@ class PacketReceiver:
     def packet(
         self, packet: TunnelPacket, size: int, reply_path: int, now: float, *, is_marked: bool
     ) -> TunnelClose | None:
-        """The CLOSE in it, if there is one; ProtocolError where the other side breaks the rules."""
+        """Take in a packet; the CLOSE in it, if any. ProtocolError when it breaks a rule."""
         if not packet.number:
             return self._unnumbered(packet.frames, now)
         inbound = self._paths.inbound_for(packet.way, reply_path)
@@ -78,7 +78,7 @@ class PacketReceiver:
         return close
 
     def settle(self) -> None:
-        """See what has been acknowledged: later, as programs wait for what came beside it."""
+        """Process acknowledgements, after the data that came with them was delivered."""
         if not self._acks:
             return
         acks, self._acks = self._acks, []

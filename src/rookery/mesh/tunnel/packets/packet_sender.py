@@ -39,7 +39,7 @@ class PacketBatch:
 
 
 class PacketSender:
-    """One flush after the other."""
+    """Fills batches of packets, one per flush."""
 
     __slots__ = (
         "_builder",
@@ -72,7 +72,7 @@ class PacketSender:
         self._reinjection = reinjection
 
     def flush(self, now: float) -> list[BuiltPacket]:
-        """A bounded batch."""
+        """The next packets to send, at most one batch."""
         batch = PacketBatch()
         usable = self._paths.usable
         while self._datagrams.waiting and not batch.is_full:
@@ -91,7 +91,7 @@ class PacketSender:
         return batch.packets
 
     def wake_at(self, now: float) -> float | None:
-        """When the pace allows what waits now."""
+        """When pacing allows the next packet."""
         usable = self._paths.usable
         if not (
             self._output.is_ready or self._datagrams.waiting or any(path.copies for path in usable)
@@ -123,7 +123,7 @@ class PacketSender:
     def _send_burst(
         self, path: OutboundPath, usable: list[OutboundPath], batch: PacketBatch, now: float
     ) -> None:
-        """One choice is good for what leaves within a moment."""
+        """Send up to 1 ms worth of packets over the chosen path."""
         end = batch.size
         if self.scheduler.mode is Mode.AUTO:
             end += int(path.rate * _BURST_S)
@@ -135,7 +135,7 @@ class PacketSender:
                 break
 
     def _send_all(self, path: OutboundPath, batch: PacketBatch, now: float) -> None:
-        """Where there is no choice."""
+        """Send over the only path."""
         while path.has_room(now) and not batch.is_full:
             if not path.copies and not self._output.is_ready:
                 path.delivery.limited(path.in_flight)
@@ -173,7 +173,7 @@ class PacketSender:
                     self.scheduler.decisions["the end of a stream by two paths"] += 1
 
     def _send_rest(self, usable: list[OutboundPath], batch: PacketBatch, now: float) -> None:
-        """Probes and acknowledgements that found no packet to go with; they never wait."""
+        """Send probes and acknowledgements that went with no other packet; they never wait."""
         for path in self._paths.out:
             if path.is_probe_due:
                 batch.add(self._builder.control_frames(path, now))

@@ -27,7 +27,7 @@ class Reinjection:
         self.lost = self.from_dead = self.from_silent = self.from_lagging = 0  # packets
 
     def look(self, paths: Sequence[OutboundPath], now: float) -> None:
-        """What time alone has shown."""
+        """Check all paths for losses and silence."""
         for path in paths:
             self.of_lost(path.take_lost(now))
             if path.is_overdue(now):
@@ -46,18 +46,18 @@ class Reinjection:
         }
 
     def of_lost(self, packets: Sequence[SentPacket]) -> None:
-        """Overtaken by too many."""
+        """Give back packets that count as lost."""
         self.lost += len(packets)
         self._give_back(packets)
 
     def of_dead(self, path: OutboundPath) -> None:
-        """R9: all that is on a dead path, at once."""
+        """R9: give back everything that is in flight on a path that is down."""
         packets = path.take_all()
         self.from_dead += len(packets)
         self._give_back(packets)
 
     def of_silent(self, path: OutboundPath) -> None:
-        """No answer in time: others carry it, too; should it arrive after all, the better."""
+        """Send the data of a silent path over others as well; it may still arrive."""
         packets = [packet for packet in path.sent.values() if not packet.is_moved]
         self.from_silent += len(packets)
         self._give_back(packets)
@@ -65,14 +65,14 @@ class Reinjection:
             packet.is_moved = True
 
     def of_oldest(self, path: OutboundPath) -> None:
-        """The same where there is no other path: only what the reader waits for."""
+        """The same when there is no other path: only the oldest packet."""
         oldest = next((packet for packet in path.sent.values() if not packet.is_moved), None)
         if oldest is not None:
             self._give_back([oldest])
             oldest.is_moved = True
 
     def of_lagging(self, idle: OutboundPath, paths: Sequence[OutboundPath], now: float) -> bool:
-        """R10: what this idle path would deliver sooner; whether there is anything."""
+        """R10: copy to an idle path what it would deliver sooner; True if there is anything."""
         there_s = now + idle.round_trip.smoothed_s * (1 + _GAIN)
         for path in paths:
             if path is idle:

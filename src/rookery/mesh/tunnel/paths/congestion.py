@@ -117,7 +117,7 @@ class CongestionControl:
 
     @property
     def _random_loss(self) -> float:
-        """Losses without a queue are not its doing: to send less would not help."""
+        """Losses without a queue are random: sending less would not help."""
         return 0.0 if self._is_queued else self._loss
 
     def acknowledged(self, in_flight: int, now: float, *, is_new_round: bool) -> None:
@@ -185,7 +185,7 @@ class CongestionControl:
             self._cycle, self._cycle_at, self._tried = 0, now, self.delivery.rate
 
     def _check_min(self, now: float) -> None:
-        """Now and then the queue must be let run empty, to see how short the trip is."""
+        """Drain the queue now and then, to measure the minimum round trip."""
         trip = self.round_trip
         if self.phase is CongestionPhase.EBB:
             if now >= self._ebb_until:
@@ -196,7 +196,7 @@ class CongestionControl:
             self._ebb_until = now + max(_EBB_S, trip.smoothed_s)
 
     def _renew(self) -> None:
-        """The numbers that every packet asks for."""
+        """Update the cached window, rate and packet size."""
         measured = self.delivery.rate
         self.rate = measured
         if self.phase is CongestionPhase.STARTUP:

@@ -9,7 +9,7 @@ ROUNDS: Final = 10  # that a maximum lasts
 
 
 class DeliveryRate:
-    """The greatest rate of the last rounds; a round is what one packet takes there and back."""
+    """The highest rate of the last rounds; a round is one round trip."""
 
     __slots__ = (
         "_first_sent_at",
@@ -40,7 +40,7 @@ class DeliveryRate:
         return self._maxima[0][1] if self._maxima else 0.0
 
     def sending(self, packet: SentPacket, in_flight: int, now: float) -> None:
-        """Note where things stand as it leaves."""
+        """Note in a packet what was delivered when it was sent."""
         if in_flight == 0:
             self._first_sent_at = self.delivered_at = now
         packet.first_sent_at = self._first_sent_at
@@ -49,7 +49,7 @@ class DeliveryRate:
         packet.is_limited = self._limited_until > 0
 
     def limited(self, in_flight: int) -> None:
-        """There is nothing more to send, though more could be."""
+        """Nothing more to send: samples up to here show less than the path can carry."""
         self._limited_until = self.delivered + in_flight or 1
 
     def arrived(self, packet: SentPacket, now: float) -> None:
@@ -57,7 +57,7 @@ class DeliveryRate:
         self.delivered_at = now
 
     def sample(self, packet: SentPacket, now: float) -> bool:
-        """After all that one acknowledgement says; whether a new round began."""
+        """Take a sample after an acknowledgement; True if a new round began."""
         is_new_round = packet.delivered >= self._round_ends
         if is_new_round:
             self._round_ends = self.delivered

@@ -22,7 +22,7 @@ _FORGET_S: Final = 2.0  # what is missing for longer was given up by its sender
 
 
 class InboundPath:
-    """Packets that came with one of the other side's path numbers on them."""
+    """Packets that carry one of the peer's path numbers."""
 
     __slots__ = (
         "_floor",
@@ -64,7 +64,7 @@ class InboundPath:
         return False
 
     def arrived(self, number: int, size: int, now: float, *, is_marked: bool) -> None:
-        """A packet was taken in; it has to be acknowledged, at once or soon."""
+        """Note a packet; its acknowledgement is due at once or within `ACK_DELAY_S`."""
         is_gap = number != self._largest + 1
         self._numbers.add(number, number + 1)
         if len(self._numbers) > _KNOWN_MAX:
@@ -98,7 +98,7 @@ class InboundPath:
         return TunnelAck(self.path_id, ranges, delay_us, self._marks).serialize()
 
     def _forget(self, now: float) -> None:
-        """Old gaps would otherwise be reported for ever."""
+        """Forget old gaps, which would otherwise be reported for ever."""
         numbers = self._numbers
         while len(numbers) > 1 and numbers.first[1] <= self._forget_to:
             self._floor = numbers.drop_first()

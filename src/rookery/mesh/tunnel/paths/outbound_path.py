@@ -91,12 +91,12 @@ class OutboundPath:
 
     @property
     def is_silent(self) -> bool:
-        """It does not answer; what is new goes elsewhere if it can."""
+        """True if the path does not answer; new data takes other paths if there are any."""
         return self.probes > 0
 
     @property
     def rate(self) -> float:
-        """Bytes per second; a guess until it is measured."""
+        """Bytes per second; an estimate until it is measured."""
         return self.congestion.rate
 
     @property
@@ -115,11 +115,11 @@ class OutboundPath:
 
     @property
     def paced_at(self) -> float:
-        """When the next packet may leave, as far as pace goes."""
+        """When pacing allows the next packet."""
         return self._next_at - _BURST_S
 
     def arrival_s(self, size: int, now: float) -> float:
-        """How long from now until a packet given to this path would be there."""
+        """Seconds until a packet that is sent now would arrive."""
         trip, rate = self.round_trip, self.rate
         wait_s = max(self._next_at - now, 0.0)
         queued = self.in_flight + size - max(rate * trip.min_s, 1.0)
@@ -128,7 +128,7 @@ class OutboundPath:
         return wait_s + trip.min_s / 2
 
     def number(self) -> int:
-        """For the next packet. Some numbers are left out: who acknowledges them is lying."""
+        """The next packet's number. Some are skipped: a peer that acknowledges them is lying."""
         if self._number == self._skip_at:
             self.skipped.add(self._number)
             if len(self.skipped) > _SKIPPED_MAX:
@@ -140,7 +140,7 @@ class OutboundPath:
         return number
 
     def left(self, packet: SentPacket) -> None:
-        """It is under way."""
+        """A packet was sent."""
         now = packet.sent_at
         self.delivery.sending(packet, self.in_flight, now)
         self.sent[packet.number] = packet
@@ -157,7 +157,7 @@ class OutboundPath:
     # --- what became of it ---
 
     def acknowledged(self, ack: TunnelAck, now: float) -> list[SentPacket]:
-        """The packets that arrived by this news; ProtocolError where it cannot be true."""
+        """The packets that this acknowledges; ProtocolError when it cannot be true."""
         largest = ack.ranges[0][1]
         if largest >= self._number:
             raise ProtocolError("a packet acknowledged that was never sent")
@@ -187,7 +187,7 @@ class OutboundPath:
         return arrived
 
     def take_lost(self, now: float) -> list[SentPacket]:
-        """Packets that later ones have overtaken by too much."""
+        """Remove and return packets that count as lost by reordering or time."""
         if self._lost_at is None or now < self._lost_at:
             return []
         self._lost_at = None
@@ -208,7 +208,7 @@ class OutboundPath:
         return lost
 
     def take_all(self) -> list[SentPacket]:
-        """The path is dead or as good as: everything on it counts as lost."""
+        """Remove and return everything in flight: the path is down."""
         packets = list(self.sent.values())
         for packet in packets:
             self._give_up(packet)
@@ -216,7 +216,7 @@ class OutboundPath:
         return packets
 
     def is_overdue(self, now: float) -> bool:
-        """No answer for too long; a probe is due, and the next one later."""
+        """True if the path has not answered for too long; schedules a probe, and the next one."""
         if self._probe_at is None or now < self._probe_at:
             return False
         self.probes += 1

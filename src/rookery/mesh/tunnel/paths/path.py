@@ -12,7 +12,7 @@ DATAGRAM_MTU: Final = 1100
 
 
 class TunnelPathKind(Enum):
-    """What may happen to packets under way."""
+    """What may happen to packets in flight."""
 
     STREAM = "stream"  # nothing while it lives: TCP from end to end
     DATAGRAM = "datagram"  # lost, overtaken, repeated: UDP, or relays

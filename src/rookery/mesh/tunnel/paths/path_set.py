@@ -34,7 +34,7 @@ class TunnelPaths:
 
     @property
     def usable(self) -> list[OutboundPath]:
-        """Those that answer; all of them when none does."""
+        """The paths that answer; all paths when none does."""
         paths = list(self._out.values())
         if len(paths) < 2:
             return paths
@@ -52,7 +52,7 @@ class TunnelPaths:
         return self._out.get(number)
 
     def reply_to(self, inbound: InboundPath) -> OutboundPath | None:
-        """The path back that is most like the path in; None where any other is as good."""
+        """Our path that the inbound path's packets came by; None when it is down or silent."""
         path = self._out.get(inbound.reply_path)
         return None if path is None or path.is_silent else path
 
@@ -69,7 +69,7 @@ class TunnelPaths:
         return path
 
     def inbound_for(self, number: int, reply_path: int) -> InboundPath:
-        """The path in of that number; the one that was silent longest makes room for a new one."""
+        """The inbound path of that number; the longest unused one makes room for a new one."""
         inbound = self._in.get(number)
         if inbound is None:
             inbound = InboundPath(number)

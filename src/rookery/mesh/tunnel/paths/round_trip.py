@@ -25,7 +25,7 @@ class PathRoundTrip:
         return self._sampled
 
     def sample(self, rtt_s: float, delay_s: float, now: float) -> None:
-        """`delay_s`: how long the other side says that it held the answer."""
+        """`delay_s` is how long the peer says that it held the acknowledgement."""
         rtt_s = max(rtt_s, 1e-6)
         # A delay that would ping the least round trip known is not believed.
         own_s = rtt_s - delay_s if rtt_s - delay_s >= self.min_s or not self._sampled else rtt_s
@@ -42,15 +42,15 @@ class PathRoundTrip:
             self.min_s, self.min_at = own_s, now
 
     def forget_min(self, now: float) -> None:
-        """The least is measured anew from now on."""
+        """Measure the minimum anew."""
         self.min_s, self.min_at = self.latest_s, now
 
     @property
     def loss_s(self) -> float:
-        """How much later than its successors a packet may be acknowledged."""
+        """How long after it was sent a packet counts as lost, once a later one is acknowledged."""
         return max(self.smoothed_s, self.latest_s) * 9 / 8
 
     @property
     def patience_s(self) -> float:
-        """How long silence may last before it is suspicious."""
+        """How long the path may be silent before it is probed."""
         return self.smoothed_s + max(4 * self.variation_s, _GRANULARITY_S)

@@ -28,7 +28,7 @@ class Mode(Enum):
 
 
 class Scheduler:
-    """Chooses, and counts its reasons."""
+    """Chooses paths by the mode, and counts its reasons."""
 
     __slots__ = ("_single", "_used", "decisions", "mode")
 
@@ -47,7 +47,7 @@ class Scheduler:
     def choose(
         self, paths: Sequence[OutboundPath], backlog: float, credit: int, now: float
     ) -> OutboundPath | None:
-        """The path for the next packet of streams; None: it is better to wait."""
+        """The path for the next packet of stream data; None when it is better to wait."""
         if not paths:
             return None
         match self.mode:
@@ -102,7 +102,7 @@ class Scheduler:
         return min(free, key=_first)[1]
 
     def _least_used(self, paths: Sequence[OutboundPath], now: float) -> OutboundPath | None:
-        """Who has had least of its share is waited for."""
+        """The path that is furthest below its share; None while that one has no room."""
         newcomer = max(self._used.values(), default=0.0)
         self._used = {path.spec.id: self._used.get(path.spec.id, newcomer) for path in paths}
         path = min(paths, key=lambda path: self._used[path.spec.id])

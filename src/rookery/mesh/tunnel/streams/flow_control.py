@@ -8,7 +8,7 @@ _GRANT_SHARE: Final = 4  # tell when a quarter of the window would be new
 
 
 class ReceiveWindow:
-    """Grows to twice what is read in a round trip, so that it never slows a quick reader."""
+    """A window that grows to twice what is read per round trip, so that it limits no reader."""
 
     __slots__ = ("_cap", "_mark_at", "_mark_read", "consumed", "maximum", "size")
 
@@ -26,7 +26,7 @@ class ReceiveWindow:
         return (self.consumed + window - self.maximum) * _GRANT_SHARE >= self.size
 
     def tell(self, now: float, rtt_s: float, held: int = 0) -> int:
-        """The maximum to tell; `held`: bytes that wait for readers who may never come."""
+        """The credit to grant; `held` unread bytes of streams do not count against it."""
         elapsed_s = now - self._mark_at
         if elapsed_s >= rtt_s:
             wanted = 2 * rtt_s * (self.consumed - self._mark_read) / elapsed_s

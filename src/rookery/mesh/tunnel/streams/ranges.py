@@ -14,7 +14,7 @@ class Ranges:
         self._ends: list[int] = []
 
     def __len__(self) -> int:
-        """How many ranges, not numbers."""
+        """The number of ranges."""
         return len(self._starts)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
@@ -29,7 +29,7 @@ class Ranges:
         return self._starts[0], self._ends[0]
 
     def falling(self, count: int) -> list[tuple[int, int]]:
-        """The highest so many, the highest first."""
+        """The highest `count` ranges, in falling order."""
         starts, ends = self._starts, self._ends
         at = len(starts)
         stop = max(at - count, 0)
@@ -40,7 +40,7 @@ class Ranges:
         return falling
 
     def add(self, start: int, end: int) -> int:
-        """How many of the numbers are new."""
+        """Add numbers; how many of them are new."""
         starts, ends = self._starts, self._ends
         if not starts or start > ends[-1]:
             starts.append(start)
@@ -88,6 +88,6 @@ class Ranges:
         return gaps
 
     def drop_first(self) -> int:
-        """Forget the lowest range; where it ended."""
+        """Remove the lowest range; its end."""
         del self._starts[0]
         return self._ends.pop(0)

@@ -14,7 +14,7 @@ Chunk = bytes | bytearray | memoryview
 
 
 class ReceiveHalf:
-    """Bytes in order for the reader; what is ahead of them waits, the first to come counts."""
+    """Reassembles bytes in order; of overlapping data the first to arrive counts."""
 
     __slots__ = (
         "_chunks",
@@ -55,7 +55,7 @@ class ReceiveHalf:
         return self.code is not None or (self.arrived == self.size == self.read_to)
 
     def accept(self, offset: int, data: bytes | memoryview, *, fin: bool) -> None:
-        """Bytes came; ProtocolError where they contradict what was said before."""
+        """Take in data; ProtocolError when it contradicts the stream's known end."""
         end = offset + len(data)
         self.check_size(end, fin=fin)
         if end > self.highest:
@@ -71,7 +71,7 @@ class ReceiveHalf:
             self._discard()
 
     def check_size(self, end: int, *, fin: bool) -> None:
-        """A stream has one end, and nothing behind it."""
+        """ProtocolError when an end contradicts what is known of the stream's size."""
         if self.size is None:
             if not fin:
                 return
@@ -82,11 +82,11 @@ class ReceiveHalf:
             raise ProtocolError("a stream with two ends")
 
     def needs_piece(self, offset: int) -> bool:
-        """Bytes from there would have to wait for others."""
+        """True if bytes at this offset are out of order."""
         return offset > self.arrived
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes; none when none are there."""
+        """At most `size` bytes; empty when none are there."""
         data = self.take(size)
         return data if isinstance(data, bytes) else bytes(data)
 
@@ -118,7 +118,7 @@ class ReceiveHalf:
         self._discard()
 
     def stop(self) -> None:
-        """Whatever comes is counted as read."""
+        """Count everything that arrives as read."""
         self.is_stopped = True
         self._discard()
 
@@ -141,7 +141,7 @@ class ReceiveHalf:
         self._chunks.append(_kept(data))
 
     def _insert(self, offset: int, end: int, data: bytes | memoryview) -> None:
-        """Keep the parts that are new; then move to the reader what is in order."""
+        """Keep the new parts, then make what is in order readable."""
         first, stored = offset, 0
         offset = max(offset, self.arrived)
         at = bisect_right(self._starts, offset)
@@ -163,7 +163,7 @@ class ReceiveHalf:
         self._move()
 
     def _store(self, offset: int, data: bytes | memoryview) -> int:
-        """How many pieces were added: 0 where the one before has taken it in."""
+        """How many pieces were added: 0 when the previous piece was extended."""
         at = bisect_right(self._starts, offset)
         if at and len(data) < _GATHER_BELOW:
             before = self._starts[at - 1]

@@ -53,7 +53,7 @@ class SendBuffer:
             at += 1
 
     def drop(self, offset: int) -> None:
-        """What lies before this offset has arrived."""
+        """Drop the bytes before this offset, which are acknowledged."""
         chunks, starts, first = self._chunks, self._starts, self._first
         while first < len(chunks):
             chunk = chunks[first]
@@ -75,7 +75,7 @@ Part = tuple[int, int, bool]  # from, to, and whether the stream ends there
 
 
 class SendHalf:
-    """Every byte is sent until it is acknowledged, however often that may be."""
+    """Sends every byte until it is acknowledged."""
 
     __slots__ = (
         "_acked",
@@ -112,24 +112,24 @@ class SendHalf:
 
     @property
     def held(self) -> int:
-        """Bytes that have not arrived, sent or not."""
+        """Bytes that are not acknowledged, sent or not."""
         return self._buffer.end - self.base
 
     @property
     def is_over(self) -> bool:
-        """The other side knows all there is to know."""
+        """True if all data and the end, or the reset, are acknowledged."""
         if self.code is not None:
             return self.is_reset_known
         return self.is_fin_known and self.base == self.size
 
     @property
     def has_lost(self) -> bool:
-        """Something has to be repeated, the end perhaps."""
+        """True if data or the end must be retransmitted."""
         return self._fin_due or len(self._lost) > 0
 
     @property
     def is_ready(self) -> bool:
-        """Something could be sent, as far as this stream is concerned."""
+        """True if there is something to send, apart from credit."""
         if self.code is not None:
             return False
         return self.has_lost or self.sent < min(self._buffer.end, self.credit)
@@ -153,14 +153,14 @@ class SendHalf:
             self._fin_due = True
 
     def reset(self, code: int) -> None:
-        """Nothing more will be sent, nor repeated."""
+        """Give up: send and repeat nothing more."""
         if self.code is None:
             self.code = code
             self.wants_room = False
             self._buffer.clear()
 
     def next_part(self, room: int, fresh_max: int) -> Part | None:
-        """What to send now: what was lost, else at most so much that never was sent."""
+        """Next range to send: retransmissions first, then at most `fresh_max` bytes of new data."""
         if self.code is not None:
             return None
         if self._lost:
@@ -197,7 +197,7 @@ class SendHalf:
         self._buffer.drop(self.base)
 
     def lost(self, start: int, end: int, *, fin: bool) -> None:
-        """To be sent again, as far as no other copy has arrived."""
+        """Mark a range for retransmission, except what was acknowledged meanwhile."""
         for part in self.missing(start, end):
             self._lost.add(*part)
         if fin and not self.is_fin_known and self.code is None:

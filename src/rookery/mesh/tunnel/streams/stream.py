@@ -6,7 +6,7 @@ from rookery.mesh.tunnel.streams.send_half import SendHalf
 
 
 class Stream:
-    """Ordered bytes both ways."""
+    """Ordered bytes in both directions."""
 
     __slots__ = (
         "deficit",
@@ -43,5 +43,5 @@ class Stream:
 
     @property
     def held(self) -> int:
-        """Bytes that came and were not read."""
+        """Bytes that arrived and were not read."""
         return self.receiving.highest - self.receiving.read_to

@@ -24,11 +24,11 @@ StreamFrame = TunnelCredit | TunnelOpens | TunnelReset | TunnelStop
 
 
 class OverloadError(RemoteError):
-    """A packet that is left unacknowledged, so that it comes again when there is room."""
+    """No room for a packet: it stays unacknowledged, so that it is sent again later."""
 
 
 class StreamInput:
-    """Streams as the other side moves them on."""
+    """Applies the peer's frames to streams."""
 
     __slots__ = (
         "_control_frames",
@@ -65,7 +65,7 @@ class StreamInput:
         return self._received - self.window.consumed
 
     def handle(self, frame: StreamFrame, now: float) -> None:
-        """Everything but bytes."""
+        """Take in a frame other than data."""
         if isinstance(frame, TunnelOpens):
             self._streams.opens_max = max(self._streams.opens_max, frame.maximum)
         elif isinstance(frame, TunnelCredit) and frame.stream == ALL_STREAMS:
@@ -82,7 +82,7 @@ class StreamInput:
         return data
 
     def stop(self, stream: Stream, code: int) -> None:
-        """Nobody will read any more of it."""
+        """The program reads no more of the stream."""
         receiving = stream.receiving
         if receiving.is_stopped or receiving.is_over:
             return
@@ -92,7 +92,7 @@ class StreamInput:
         self.consumed(stream)
 
     def consumed(self, stream: Stream) -> None:
-        """Bytes were read, or will never be: grant others instead."""
+        """Bytes were read or discarded: grant credit for others."""
         window = stream.window
         self.window.consumed += stream.receiving.read_to - window.consumed
         window.consumed = stream.receiving.read_to
@@ -149,7 +149,7 @@ class StreamInput:
             self._events.append(StreamFinished(stream.id))
 
     def _count(self, stream: Stream, end: int) -> None:
-        """Before anything is kept: is it within the credit?"""
+        """Check data against the granted credit before it is kept."""
         grown = end - stream.receiving.highest
         if grown <= 0:
             return

@@ -46,11 +46,11 @@ class StreamRoundRobin:
             self._new.append(stream)
 
     def allowance(self, stream: Stream) -> int:
-        """How much the first may send before the next one's turn; all it likes if it is alone."""
+        """How much the first stream may send in its turn; unlimited when it is the only one."""
         return stream.deficit if len(self._new) + len(self._old) > 1 else _ALL
 
     def spent(self, stream: Stream, size: int) -> None:
-        """The first has sent so much."""
+        """The first stream has sent `size` bytes."""
         stream.deficit -= size
         if stream.deficit > 0:
             return
@@ -62,7 +62,7 @@ class StreamRoundRobin:
         self._old.append(stream)
 
     def drop_first(self) -> None:
-        """It has nothing to send for now."""
+        """The first stream has nothing to send for now."""
         stream = self._new.popleft() if self._new else self._old.popleft()
         stream.is_queued = False
 
@@ -71,7 +71,7 @@ Parts = list[bytes | memoryview]
 
 
 class StreamOutput:
-    """Bytes of many streams, turn by turn."""
+    """The data of all streams, in turn."""
 
     __slots__ = (
         "_backlog_max",
@@ -105,7 +105,7 @@ class StreamOutput:
 
     @property
     def backlog(self) -> float:
-        """Bytes that wait; endless where a program waits to write more."""
+        """Bytes that wait; infinite while a program waits to write more."""
         return float("inf") if self._waiting else self.unsent
 
     @property
@@ -135,7 +135,7 @@ class StreamOutput:
         self.changed(stream)
 
     def changed(self, stream: Stream) -> None:
-        """It may have something to send, or credit for it."""
+        """The stream may have something to send, or new credit."""
         if not stream.sending.is_ready:
             return
         if stream.id in self._blocked:
