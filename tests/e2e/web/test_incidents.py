@@ -120,7 +120,7 @@ def signed_in(browser: Browser, world: World) -> Iterator[Page]:
 def test_from_a_silent_agent_to_a_notified_and_ended_incident(fleet: Fleet) -> None:
     page = fleet.page
     page.goto("/fleet/incidents")
-    expect(page.get_by_text("Nothing is the matter.")).to_be_visible()
+    expect(page.get_by_text("No open incidents")).to_be_visible()
     with frozen(fleet.agent.running):
         title = page.get_by_role("link", name=f"{NAME} is silent", exact=True).first
         expect(title).to_be_visible(timeout=SLOWLY_MS)  # without a reload
@@ -138,7 +138,7 @@ def test_from_a_silent_agent_to_a_notified_and_ended_incident(fleet: Fleet) -> N
 
         title.click()
         expect(page.get_by_role("heading", level=1, name=f"{NAME} is silent")).to_be_visible()
-        expect(page.get_by_text("Told outside")).to_be_visible()
+        expect(page.get_by_text("Notification sent")).to_be_visible()
     expect(page.locator(".story li[data-what=resolved]")).to_be_visible(timeout=SLOWLY_MS)
     eventually(lambda: fleet.receiver.events == ["raised", "resolved"])
     assert len({delivery for _, _, delivery in fleet.receiver.received}) == 2

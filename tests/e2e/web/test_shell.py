@@ -61,8 +61,8 @@ def test_a_search_that_finds_nothing_says_so(inhabited: ServedWorld, open_page: 
     page.get_by_role("combobox", name="Search").fill("<script>alert(1)</script>")
     expect(page.locator("#found")).to_contain_text("Nothing found")
     page.keyboard.press("Enter")
-    page.get_by_label("Present password").press("/")  # typed there, it is a letter
-    expect(page.get_by_label("Present password")).to_be_focused()
+    page.get_by_label("Current password").press("/")  # typed there, it is a letter
+    expect(page.get_by_label("Current password")).to_be_focused()
 
 
 def test_theme_and_language_are_chosen_and_kept(

@@ -42,7 +42,7 @@ async def test_devices_tell_how_they_are_reached(
     (used,) = [each for each in route["ways"] if each["is_used"]]
     assert used["nodes"][-1] == meshworld.homes[home].hashname
     page = (await alice.get(f"/devices/{TEXT}/routes", headers=BROWSER)).text
-    assert "Why this way" in page
+    assert "Why this route" in page
 
 
 async def test_owners_see_other_owners_relays_without_names(meshworld: MeshWorld) -> None:

@@ -60,7 +60,7 @@ async def test_views_say_what_matters(lakeworld: World) -> None:
     olga = await lakeworld.signed_in("olga", "operator")
     availability = (await olga.get("/fleet/insights/availability")).text
     assert availability.index(ROUTERS[1]) < availability.index(ROUTERS[0])  # the worst first
-    assert "1 of 2 routers kept what was promised" in availability
+    assert "1 of 2 devices met their objective" in availability
     critical = (await olga.get("/fleet/insights/topology_health")).text
     assert "What disconnects whom" in critical
     assert BOB[:8] in critical

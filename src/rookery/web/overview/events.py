@@ -28,7 +28,7 @@ _TEXTS = {
     "device.connect": "Connected to a device",
     "queue.cancel": "Request taken back",
     "code.make": "Code made",
-    "code.withdraw": "Code taken back",
+    "code.withdraw": "Code withdrawn",
     "alert.acknowledge": "Alert acknowledged",
     "alert.mute": "Alert muted",
     "security.forged": "Forged report",
@@ -37,7 +37,7 @@ _TEXTS = {
     "security.clone": "Two devices with one identity",
     "security.foreign_key": "Another key for a known device",
     "security.rebound": "Taken over by an owner's code",
-    "security.denied": "Device turned away",
+    "security.denied": "Device refused",
     "security.foreign_name": "Server certificate refused",
 }
 

@@ -16,8 +16,8 @@ class PageSection(NamedTuple):
 
 
 PERSONAL = (
-    PageSection("devices", "/", "My devices", "user", "Cabinet"),
-    PageSection("account", "/account", "Account", "user", "Cabinet"),
+    PageSection("devices", "/", "My devices", "user", "Personal"),
+    PageSection("account", "/account", "Account", "user", "Personal"),
 )
 FLEET = (
     PageSection("overview", "/fleet", "Overview", "operator"),

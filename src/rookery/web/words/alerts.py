@@ -2,8 +2,8 @@
 
 WORDS: dict[str, str] = {
     # Incidents
-    "What failed together is one incident. Told once, until it is over.": (
-        "Что отказало вместе — один инцидент. О нём сообщается один раз, пока он не закончится."
+    ("Failures with one cause form one incident, with one notification until it ends."): (
+        "Отказы с общей причиной — один инцидент; о нём уведомляют один раз, пока он не закончится."
     ),
     "Last 24 hours": "Последние 24 часа",
     "critical": "критично",
@@ -17,9 +17,9 @@ WORDS: dict[str, str] = {
     "Severity": "Важность",
     "Any severity": "Любая важность",
     "Any kind": "Любой вид",
-    "Told by:": "Сообщается через:",
-    "Nobody is told outside of these pages": "За пределами этих страниц никому не сообщается",
-    "Start the hub with a webhook or an address of mail:": (
+    "Notification channels:": "Каналы уведомлений:",
+    "No notification channel is configured": "Канал уведомлений не настроен",
+    "Start the hub with a webhook or a mail address:": (
         "Запустите узел с веб-хуком или почтовым адресом:"
     ),
     "Device silent": "Молчит устройство",
@@ -41,8 +41,8 @@ WORDS: dict[str, str] = {
     "Muted": "Заглушён",
     "No longer muted": "Больше не заглушён",
     "Resolved": "Закончился",
-    "Told outside": "Сообщено",
-    "Not told outside: given up": "Не сообщено: попытки прекращены",
+    "Notification sent": "Уведомление отправлено",
+    "Notification failed": "Уведомление не доставлено",
     "seen by": "принял",
     "Seen by": "Принял",
     "muted until": "заглушён до",
@@ -55,15 +55,15 @@ WORDS: dict[str, str] = {
     "until (UTC)": "до (UTC)",
     "since": "начался",
     "Map at that time": "Карта в тот момент",
-    "Nothing is the matter.": "Всё в порядке.",
-    "Devices, servers, the mesh, the spool and the lake are looked at every few seconds.": (
-        "Устройства, серверы, сеть, буфер и озеро проверяются каждые несколько секунд."
-    ),
+    "No open incidents": "Открытых инцидентов нет",
+    (
+        "Devices, servers, the mesh, the spool and the lake are checked every few seconds."
+    ): "Устройства, серверы, сеть, буфер и озеро проверяются каждые несколько секунд.",
     "What": "Что",
     "Began": "Начало",
     "Ended": "Конец",
     "Lasted": "Длительность",
-    "Nothing has been, as far back as it is remembered.": "Пока ничего не было.",
+    "No past incidents": "Прошлых инцидентов нет",
     "Earlier": "Раньше",
     "Shared": "Общее",
     "Why it ended": "Почему закончился",
@@ -125,12 +125,12 @@ WORDS: dict[str, str] = {
     "From": "Откуда",
     "Everything": "Всё",
     "Newest": "Самые новые",
-    "Nothing like that is on record": "Такого в журнале нет",
+    "No matching records": "Подходящих записей нет",
     "Names are matched as a whole; an action also by its first word, as device.": (
         "Имена сравниваются целиком, действие — также по первому слову, например device."
     ),
-    "Nothing is on record yet": "Журнал пока пуст",
-    "Signing in, claiming, connecting and calling are put on record as they happen.": (
+    "The audit is empty": "Журнал пока пуст",
+    "Sign-ins, claims, connections and calls are recorded as they happen.": (
         "Вход, закрепление, подключение и вызовы записываются по мере того, как происходят."
     ),
     # Topics
@@ -148,7 +148,7 @@ WORDS: dict[str, str] = {
     "in 24 hours": "за 24 часа",
     "24 hours": "24 часа",
     "per hour": "в час",
-    "This hub knows no lake": "Этот узел не знает озера",
+    "This hub has no lake": "У этого узла нет озера",
     "Topics are shown from the lake, which brokers feed that run with "
     "rookery crow broker --observe. Name the lake when you start the hub:": (
         "Темы берутся из озера, которое наполняют брокеры с rookery crow broker --observe. "
@@ -159,15 +159,15 @@ WORDS: dict[str, str] = {
         "Запустите брокер, который записывает публикации для озера, и перенесите его папку:"
     ),
     # System
-    "This hub itself: its stores, what comes in, and what stands beside it.": (
-        "Сам узел: его хранилища, что приходит и что стоит рядом."
+    "This hub: stores, incoming reports, connected services.": (
+        "Этот узел: хранилища, входящие отчёты, подключённые сервисы."
     ),
-    "in order": "в порядке",
+    "healthy": "исправно",
     "away": "недоступно",
     "not set up": "не настроено",
     "Reports per second": "Отчётов в секунду",
     "Reports per second, the last ten minutes": "Отчётов в секунду за последние десять минут",
-    "Routers": "Маршрутизаторы",
+    "Devices": "Устройства",
     "started": "запущен",
     "Stores": "Хранилища",
     "database": "база данных",
@@ -176,9 +176,9 @@ WORDS: dict[str, str] = {
     "Spool": "Буфер отчётов",
     "of": "из",
     "Not in the lake yet": "Ещё не в озере",
-    "nobody lands this spool": "этот буфер никто не переносит",
+    "no lake reads this spool": "этот буфер не читает ни одно озеро",
     "Failed writes": "Неудачных записей",
-    "Beside it": "Рядом",
+    "Connected services": "Подключённые сервисы",
     "Mesh node": "Узел сети",
     "members:": "участников:",
     "links:": "связей:",
@@ -190,10 +190,9 @@ WORDS: dict[str, str] = {
     "off": "выключен",
     "until": "до",
     "Alerts": "Оповещения",
-    "this hub looks": "проверяет этот узел",
-    "another hub looks": "проверяет другой узел",
-    "wait to be told": "ждут отправки",
-    "told": "отправлено",
+    "active on this hub": "работают на этом узле",
+    "active on another hub": "работают на другом узле",
+    "queued": "в очереди",
     "failed attempts": "неудачных попыток",
     "Reports since the start": "Отчёты с момента запуска",
     "Count": "Количество",

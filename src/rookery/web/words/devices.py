@@ -32,8 +32,8 @@ WORDS: dict[str, str] = {
     "Claim": "Закрепить",
     "MAC address": "MAC-адрес",
     "Code that the device shows": "Код, который показывает устройство",
-    "Your routers report here. Sign in to see yours and to control them.": (
-        "Сюда выходят на связь ваши маршрутизаторы. Войдите, чтобы видеть их и управлять ими."
+    "Your devices report here. Sign in to see and control them.": (
+        "Сюда выходят на связь ваши устройства. Войдите, чтобы видеть их и управлять ими."
     ),
     "Steps": "Ход подключения",
     "Connected": "Подключено",
@@ -82,7 +82,7 @@ WORDS: dict[str, str] = {
         "Подключиться можно будет, когда устройство выйдет на связь."
     ),
     "Owner": "Владелец",
-    "Nobody's device": "Ничьё устройство",
+    "No owner": "Без владельца",
     "Parts of this page": "Разделы страницы",
     "Telemetry": "Телеметрия",
     "Routes": "Маршруты",
@@ -112,19 +112,19 @@ WORDS: dict[str, str] = {
     "Errors": "Ошибки",
     "Drops": "Отброшено",
     "It reports none.": "О них устройство не сообщает.",
-    "It has not told of itself yet": "Устройство ещё ничего о себе не сообщило",
+    "No report yet": "Отчётов пока нет",
     "Its facts are here as soon as its agent reports. Start the agent on the device:": (
         "Сведения появятся, как только агент выйдет на связь. Запустите агент на устройстве:"
     ),
-    "Why this way": "Почему такой путь",
+    "Why this route": "Почему такой путь",
     "a relay of another owner": "ретранслятор другого владельца",
-    "Ways that were weighed": "Рассмотренные пути",
-    "Way": "Путь",
+    "Candidate routes": "Рассмотренные пути",
+    "Route": "Маршрут",
     "Cost": "Цена",
     "Why": "Почему",
     "in use": "используется",
     "There is none.": "Путей нет.",
-    "No mesh beside this hub": "Рядом с этим узлом нет сети",
+    "This hub has no mesh node": "У этого узла нет узла сети",
     (
         "Routes are those of a mesh node beside the hub. Start the hub with the control "
         "folder of one:"

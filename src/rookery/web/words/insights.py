@@ -17,10 +17,10 @@ WORDS: dict[str, str] = {
     "No server reports. Start one:": "Нет ни одного сервера. Запустите:",
     "Mesh links up": "Связи сети",
     "members reached": "участников достижимы",
-    "No mesh node beside this hub. Start with:": "Рядом с хабом нет узла сети. Запустите:",
+    "This hub has no mesh node. Start with:": "У этого хаба нет узла сети. Запустите:",
     "Backlog": "Очередь",
     "The spool is full.": "Накопитель полон.",
-    "in the spool; nobody lands it:": "в накопителе; никто не забирает:",
+    "in the spool; no lake reads it:": "в накопителе; его не читает ни одно озеро:",
     "not in the lake yet": "ещё не в озере",
     "requests queued": "запросов в очереди",
     "Lake freshness": "Свежесть озера",
@@ -34,8 +34,8 @@ WORDS: dict[str, str] = {
     "Every link is up, loses less than 2 % and answers within 150 ms.": (
         "Все связи работают, теряют меньше 2 % и отвечают быстрее 150 мс."
     ),
-    "Links show here once a mesh node runs beside this hub.": (
-        "Связи появятся здесь, когда рядом с хабом заработает узел сети."
+    "Links are shown here once this hub has a mesh node.": (
+        "Связи появятся здесь, когда у этого хаба будет узел сети."
     ),
     "Recent events": "Недавние события",
     "Nothing has happened yet.": "Пока ничего не произошло.",
@@ -53,18 +53,19 @@ WORDS: dict[str, str] = {
     "Connected to a device": "Подключение к устройству",
     "Request taken back": "Запрос отозван",
     "Code made": "Код создан",
-    "Code taken back": "Код отозван",
+    "Code withdrawn": "Код отозван",
     "Alert acknowledged": "Тревога принята",
     "Alert muted": "Тревога заглушена",
     "Two devices with one identity": "Два устройства с одним именем",
     "Another key for a known device": "Чужой ключ у известного устройства",
-    "Device turned away": "Устройству отказано",
+    "Device refused": "Устройству отказано",
     # Servers
-    "Where devices and people meet. Each session takes a seat; the least loaded"
-    " server gets the next"
-    " one.": (
-        "Здесь встречаются устройства и люди. Каждый сеанс занимает место; следующий достаётся"
-        " наименее загруженному серверу."
+    (
+        "Devices and clients connect through servers. Each session takes a seat; the "
+        "least loaded server gets the next one."
+    ): (
+        "Устройства и клиенты соединяются через серверы. Каждый сеанс занимает место; "
+        "следующий достаётся наименее загруженному серверу."
     ),
     "No server reports yet": "Серверов пока нет",
     "A server takes sessions once it enrols with a code of this hub.": (
@@ -104,16 +105,20 @@ WORDS: dict[str, str] = {
     ),
     "Draining": "Вывод из работы",
     "Forgetting": "Забыть сервер",
-    "For a server that is gone for good or no longer trusted: it gets nobody new, sessions there"
-    " end, and it needs a new code to come back.": (
-        "Для сервера, которого больше нет или которому больше нельзя доверять: новых сеансов он"
-        " не получит, начатые завершатся, а чтобы вернуться, ему нужен новый код."
+    (
+        "For a server that is gone for good or no longer trusted: it gets no new "
+        "sessions, those there end, and it needs a new code to come back."
+    ): (
+        "Для сервера, которого больше нет или которому больше нельзя доверять: новых "
+        "сеансов он не получит, начатые завершатся, а чтобы вернуться, ему нужен новый "
+        "код."
     ),
-    "A drained server gets nobody new. Sessions there go on until they end by"
-    " themselves; then it can"
-    " be stopped.": (
-        "Выводимый сервер не получает новых сеансов. Начатые идут до конца, затем его можно"
-        " остановить."
+    (
+        "A drained server gets no new sessions. Those there go on until they end by "
+        "themselves; then it can be stopped."
+    ): (
+        "Выводимый сервер не получает новых сеансов. Начатые идут до конца, затем его "
+        "можно остановить."
     ),
     "Seats": "Места",
     "CPU": "Процессор",
@@ -131,7 +136,7 @@ WORDS: dict[str, str] = {
     "What the lake found out of all that was reported, with where each figure comes from.": (
         "Что озеро вывело из всего сообщённого и откуда взялась каждая цифра."
     ),
-    "The lake cannot be asked": "Озеро недоступно",
+    "The lake cannot be read": "Озеро недоступно",
     "No insights yet": "Выводов пока нет",
     "The pipeline makes them of what has landed; it takes minutes.": (
         "Конвейер делает их из полученного; это занимает минуты."
@@ -171,10 +176,9 @@ WORDS: dict[str, str] = {
     "No two rows have these in common:": "Нет двух строк, у которых совпадает:",
     "Column": "Столбец",
     "Unit": "Единица",
-    "routers kept what was promised in the last week:": (
-        "маршрутизаторов выполнили обещанное на последней неделе:"
+    "devices met their objective in the last week:": (
+        "устройств выполнили норму на последней неделе:"
     ),
-    "Router": "Маршрутизатор",
     "Last days": "Последние дни",
     "Availability": "Доступность",
     "Longest": "Дольше всего",

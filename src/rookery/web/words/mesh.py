@@ -43,14 +43,14 @@ WORDS: dict[str, str] = {
     "not known": "неизвестно",
     "alternate": "запасной",
     "cost": "стоимость",
-    "There is no way between them.": "Пути между ними нет.",
+    "There is no route between them.": "Пути между ними нет.",
     "cheapest": "самый дешёвый",
     "by what links cost then, not by what members chose": (
         "по стоимости каналов в тот момент, а не по выбору участников"
     ),
     "Site": "Площадка",
     "Roles": "Роли",
-    "Told of its links": "Сообщил о каналах",
+    "Links reported": "Каналы сообщены",
     "Path from here": "Путь отсюда",
     "Path to here": "Путь сюда",
     "With": "С кем",
@@ -64,15 +64,17 @@ WORDS: dict[str, str] = {
         "Карте нужен JavaScript; то же самое показывает:"
     ),
     "No map yet": "Карты пока нет",
-    "This hub stands beside no mesh node and has no lake. Tell it of one:": (
-        "Рядом с этим хабом нет узла сети и нет озера. Укажите их:"
+    "This hub has neither a mesh node nor a lake. Name one:": (
+        "У этого хаба нет ни узла сети, ни озера. Укажите их:"
     ),
     "What the matrix shows": "Что показывает матрица",
     "Figures": "Показатели",
     "part of a name": "часть имени",
-    "Point at a figure, or go there by arrow keys, to see the way; Enter opens it on the map.": (
-        "Наведите на число или перейдите к нему стрелками, чтобы увидеть путь; "
-        "Enter откроет его на карте."
+    (
+        "Point at a figure, or go there by arrow keys, to see the route; Enter opens it on the map."
+    ): (
+        "Наведите на число или перейдите к нему стрелками, чтобы увидеть путь; Enter "
+        "откроет его на карте."
     ),
     "From the member of a row to the member of a column": (
         "От участника строки до участника столбца"
@@ -80,7 +82,7 @@ WORDS: dict[str, str] = {
     "direct link": "напрямую",
     "over": "через",
     "older figures fade": "старые числа бледнее",
-    "no way": "нет пути",
+    "no route": "нет пути",
     "all": "все",
     "The worst": "Худшие",
     "members are not shown; the filter finds them": "участников не показано; их найдёт фильтр",
@@ -88,7 +90,5 @@ WORDS: dict[str, str] = {
         "Матрице нужен JavaScript; её числа здесь:"
     ),
     "No matrix yet": "Матрицы пока нет",
-    "This hub stands beside no mesh node. Tell it of one:": (
-        "Рядом с этим хабом нет узла сети. Укажите его:"
-    ),
+    "This hub has no mesh node. Name one:": "У этого хаба нет узла сети. Укажите его:",
 }

@@ -4,7 +4,7 @@ WORDS: dict[str, str] = {
     "Skip to the content": "К содержанию",
     "Menu": "Меню",
     "Pages": "Страницы",
-    "Cabinet": "Кабинет",
+    "Personal": "Личное",
     "Fleet": "Парк",
     "Account": "Учётная запись",
     "Account menu": "Меню учётной записи",
@@ -58,16 +58,16 @@ WORDS: dict[str, str] = {
         "со страницы или из терминала."
     ),
     "A mesh that explains itself": "Сеть, которая себя объясняет",
-    "Which way packets take, why, what it was like at four in the morning, and what will break "
-    "next.": (
-        "Каким путём идут пакеты и почему, что было в четыре часа утра и что сломается следующим."
-    ),
+    (
+        "Which route packets take, why, what it was like at four in the morning, and "
+        "what will break next."
+    ): ("Каким путём идут пакеты и почему, что было в четыре часа утра и что сломается следующим."),
     "No account yet?": "Ещё нет учётной записи?",
     "You have an account?": "Уже есть учётная запись?",
     "At least 10 characters; a sentence is easier to remember.": (
         "Не менее 10 символов; фразу запомнить проще."
     ),
-    "Present password": "Текущий пароль",
+    "Current password": "Текущий пароль",
     "New password": "Новый пароль",
     "Change password": "Сменить пароль",
     "At least 10 characters. Every other session ends.": (
@@ -98,10 +98,9 @@ WORDS: dict[str, str] = {
         "Скопируйте токен сейчас: он показывается только один раз."
     ),
     "Copy": "Скопировать",
-    "May": "Права",
+    "Scopes": "Права",
     "Made": "Создан",
-    "Good until": "Действует до",
-    "Good for": "Срок действия",
+    "Expires": "Истекает",
     "until revoked": "до отзыва",
     "30 days": "30 дней",
     "a year": "год",
