@@ -29,7 +29,7 @@ from rookery.runtime.endpoint.resolve import checked_hashname
 from rookery.runtime.loop import run
 from rookery.runtime.node.node import MeshNode, mesh_node
 from rookery.runtime.realm.store import RealmStore
-from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.member_stream import MemberStream
 from rookery.runtime.tunnels.stream import TunnelStream
 from rookery.wire.crow.packet import CrowPacket
 from rookery.wire.link.path import net_path
@@ -181,7 +181,7 @@ class Subject:
         await told.write(b"%d" % listener.address.port)
         await asyncio.Event().wait()
 
-    async def _dribble(self, stream: "TunnelStream | ByteStream") -> None:
+    async def _dribble(self, stream: "TunnelStream | MemberStream") -> None:
         with suppress(RookeryError):
             while True:
                 await stream.write(b".")
@@ -225,7 +225,7 @@ async def _swallow(stream: TunnelStream) -> None:
         pass
 
 
-async def _hang_up(stream: ByteStream) -> None:
+async def _hang_up(stream: MemberStream) -> None:
     stream.abort(0)
 
 

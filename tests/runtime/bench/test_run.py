@@ -13,7 +13,7 @@ from rookery.runtime.bench.report import BenchPhase
 from rookery.runtime.bench.run import BenchRun
 from rookery.runtime.bench.service import BenchService
 from rookery.runtime.node.members import NodeName
-from rookery.runtime.tunnels.byte_stream import ByteStream, read_exactly
+from rookery.runtime.tunnels.member_stream import MemberStream, read_exactly
 from rookery.wire.link.lob import JsonObject
 from tests.patience import PATIENCE_S
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, MemoryStream, pair
@@ -41,7 +41,7 @@ class Far:
         task.add_done_callback(self.tasks.discard)
         return near
 
-    async def open(self, hashname: str, service: str, meta: Mapping[str, object]) -> ByteStream:
+    async def open(self, hashname: str, service: str, meta: Mapping[str, object]) -> MemberStream:
         assert (hashname, service) == (BOB, BENCH)
         return self.stream(meta)
 
@@ -159,7 +159,7 @@ async def test_a_member_that_stops_is_cut_off(far: Far, monkeypatch: pytest.Monk
 
 
 async def test_an_answer_that_makes_no_sense_is_refused(far: Far) -> None:
-    async def strange(hashname: str, service: str, meta: Mapping[str, object]) -> ByteStream:
+    async def strange(hashname: str, service: str, meta: Mapping[str, object]) -> MemberStream:
         near, far_end = pair(ALICE, BOB, meta)
         await far_end.write(b"\x2a")
         return near

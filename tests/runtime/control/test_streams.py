@@ -17,7 +17,7 @@ from rookery.runtime.control.streams import STREAMS_MAX, StreamOpener
 from rookery.runtime.control.unix_socket import LocalStream
 from rookery.runtime.node.members import Reachability
 from rookery.runtime.node.snapshot import NodeStatus
-from rookery.runtime.tunnels.byte_stream import ByteStream, read_exactly
+from rookery.runtime.tunnels.member_stream import MemberStream, read_exactly
 from tests.patience import PATIENCE_S
 from tests.runtime.colony import BOB, Colony
 from tests.runtime.proxy.town import MemoryStream, pair
@@ -32,7 +32,7 @@ class Members:
         self.streams: list[MemoryStream] = []
         self.bench = BenchService(lambda _: ())
 
-    async def open(self, hashname: str, service: str, meta: Mapping[str, object]) -> ByteStream:
+    async def open(self, hashname: str, service: str, meta: Mapping[str, object]) -> MemberStream:
         near, far = pair("alice", hashname, meta)
         self.opened.append((hashname, service, meta))
         self.streams.append(near)

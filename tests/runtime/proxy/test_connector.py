@@ -25,7 +25,7 @@ from rookery.runtime.proxy.connector import Connector, Proxy
 from rookery.runtime.proxy.remote_listener import EXPECTED_MAX, ExpectedConnections
 from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
-from rookery.runtime.tunnels.byte_stream import ByteStream, TunnelledStream
+from rookery.runtime.tunnels.member_stream import MemberStream, TunnelledStream
 from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.servers import Gadget, closed_port, echo_server, gadget, udp_echo
@@ -277,7 +277,7 @@ async def test_the_loser_of_a_race_is_hung_up_on() -> None:
 async def test_of_two_that_answer_at_the_same_time_one_is_hung_up_on() -> None:
     gate = asyncio.Event()
 
-    async def ready(stream: ByteStream) -> None:
+    async def ready(stream: MemberStream) -> None:
         await gate.wait()
         await stream.write(ProxyAnswer().serialize())
 
@@ -302,7 +302,7 @@ async def test_of_two_that_answer_at_the_same_time_one_is_hung_up_on() -> None:
 
 @pytest.mark.parametrize("answer", [b"\xff\xff", b"\0\2[]", b'\0\x09{"load":', b""])
 async def test_an_exit_that_answers_nonsense_counts_as_dead(answer: bytes) -> None:
-    async def liar(stream: ByteStream) -> None:
+    async def liar(stream: MemberStream) -> None:
         await stream.write(answer)
         await stream.finish()
 
@@ -354,7 +354,7 @@ async def test_a_line_in_use_at_home_is_not_looked_for_abroad(tmp_path: Path) ->
 # --- listeners at an exit ---
 
 
-async def shout(stream: ByteStream) -> None:
+async def shout(stream: MemberStream) -> None:
     heard = b""
     while data := await stream.read(1 << 16):
         heard += data

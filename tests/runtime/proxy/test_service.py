@@ -18,7 +18,7 @@ from rookery.runtime.proxy.answers import ask
 from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
 from rookery.runtime.proxy.splice import IdleLimits
-from rookery.runtime.tunnels.byte_stream import ByteStream, read_exactly
+from rookery.runtime.tunnels.member_stream import MemberStream, read_exactly
 from tests.patience import PATIENCE_S
 from tests.runtime.proxy.servers import closed_port, echo_server, gadget, udp_echo
 from tests.runtime.proxy.town import ALICE, BOB, WINDOW, Town, pair
@@ -43,11 +43,11 @@ class Exit:
         self.town = town
         self.service = service
 
-    async def ask(self, meta: dict[str, object]) -> tuple[ByteStream, ProxyAnswer]:
+    async def ask(self, meta: dict[str, object]) -> tuple[MemberStream, ProxyAnswer]:
         async with asyncio.timeout(PATIENCE_S):
             return await ask(self.town.opener(ALICE), BOB, meta)
 
-    async def tcp(self, port: int, host: str = "127.0.0.1") -> tuple[ByteStream, ProxyAnswer]:
+    async def tcp(self, port: int, host: str = "127.0.0.1") -> tuple[MemberStream, ProxyAnswer]:
         return await self.ask({"type": "tcp", "host": host, "port": port})
 
     async def fault(self, meta: dict[str, object]) -> ProxyFault | None:
@@ -75,7 +75,7 @@ async def exit_with(
         assert service.seats.taken == 0 or town.tasks
 
 
-async def read_all(stream: ByteStream) -> bytes:
+async def read_all(stream: MemberStream) -> bytes:
     parts = []
     async with asyncio.timeout(PATIENCE_S):
         while data := await stream.read(1 << 16):

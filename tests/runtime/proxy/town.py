@@ -7,7 +7,7 @@ from typing import Self
 
 from rookery.errors import ChannelError, UnreachableError
 from rookery.mesh.services import PROXY
-from rookery.runtime.tunnels.byte_stream import OpenTunnelled, TunnelledStream
+from rookery.runtime.tunnels.member_stream import OpenTunnelled, TunnelledStream
 from rookery.wire import base32
 from tests.patience import PATIENCE_S
 

@@ -19,7 +19,7 @@ from rookery.mesh.files.path import FilePath
 from rookery.mesh.services import FILES
 from rookery.runtime.files.copy import CopyResult, MemberFile, Opener, get, put
 from rookery.runtime.files.transfer import OnProgress
-from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.member_stream import MemberStream
 
 Copy = Callable[[Opener, OnProgress], Awaitable[CopyResult]]
 
@@ -99,7 +99,7 @@ class _NodeStreamOpener:
         self._control_options = control_options
         self._node = node
 
-    async def __call__(self, meta: Mapping[str, object]) -> ByteStream:
+    async def __call__(self, meta: Mapping[str, object]) -> MemberStream:
         control = await self._stack.enter_async_context(self._control_options.connected())
         stream, _ = await control.stream(self._node, FILES, meta)
         return stream

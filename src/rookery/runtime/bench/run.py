@@ -34,7 +34,7 @@ from rookery.runtime.bench.report import (
 )
 from rookery.runtime.bench.service import BLOCK_SIZE, GRACE_S, Figures
 from rookery.runtime.node.members import NodeName
-from rookery.runtime.tunnels.byte_stream import ByteStream, Open, read_exactly
+from rookery.runtime.tunnels.member_stream import MemberStream, Open, read_exactly
 
 ANSWER_S = 10.0
 IDLE_S = 1.0  # for small messages alone
@@ -80,7 +80,7 @@ class BenchRun:
     def _begin(self, phase: BenchPhase) -> None:
         self._phase, self._size, self._began_at = phase, 0, self._now()
 
-    async def _request(self, request: BenchRequest) -> tuple[ByteStream, BenchAnswer]:
+    async def _request(self, request: BenchRequest) -> tuple[MemberStream, BenchAnswer]:
         stream = await self._open_stream(self._to.hashname, BENCH, request.meta())
         try:
             async with asyncio.timeout(ANSWER_S):
@@ -89,7 +89,7 @@ class BenchRun:
             stream.abort(STREAM_CODE)
             raise UnreachableError(f"{self._to} does not answer") from error
 
-    async def _open(self, request: BenchRequest) -> ByteStream:
+    async def _open(self, request: BenchRequest) -> MemberStream:
         """A stream that the other side has said yes to."""
         try:
             stream, answer = await self._request(request)
@@ -182,7 +182,7 @@ class BenchRun:
         return parse_paths(await _to_end(stream))
 
 
-async def _to_end(stream: ByteStream) -> bytes:
+async def _to_end(stream: MemberStream) -> bytes:
     """A short answer."""
     data = b""
     while more := await stream.read(ANSWER_SIZE_MAX):

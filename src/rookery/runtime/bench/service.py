@@ -18,7 +18,7 @@ from rookery.mesh.bench import (
     BenchRequest,
     serialize_answer,
 )
-from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.member_stream import MemberStream
 from rookery.runtime.tunnels.quota import MemberQuota
 
 BLOCK_SIZE = 1 << 16
@@ -38,7 +38,7 @@ class BenchService:
         self._small = MemberQuota(1, RUNS_MAX)
         self._block = os.urandom(BLOCK_SIZE)  # so that nothing on the way can make it smaller
 
-    async def handle(self, stream: ByteStream) -> None:
+    async def handle(self, stream: MemberStream) -> None:
         """Serve one stream that a member opened, to its end."""
         if not self._is_on:
             await stream.write(BenchAnswer.OFF.byte)
@@ -55,7 +55,7 @@ class BenchService:
         except CongestionError:
             await stream.write(BenchAnswer.BUSY.byte)
 
-    async def _within(self, limit_s: float, stream: ByteStream, request: BenchRequest) -> None:
+    async def _within(self, limit_s: float, stream: MemberStream, request: BenchRequest) -> None:
         try:
             async with asyncio.timeout(limit_s):
                 await stream.write(BenchAnswer.GO.byte)
@@ -63,7 +63,7 @@ class BenchService:
         except TimeoutError as error:
             raise ProtocolError("the time is over") from error
 
-    async def _serve(self, stream: ByteStream, request: BenchRequest) -> None:
+    async def _serve(self, stream: MemberStream, request: BenchRequest) -> None:
         match request.do:
             case BenchAction.SINK:
                 await _sink(stream, request.bytes)
@@ -74,7 +74,7 @@ class BenchService:
             case BenchAction.PATHS:
                 await stream.write(serialize_answer(BenchPathsAnswer(self._figures(stream.peer))))
 
-    async def _source(self, stream: ByteStream, request: BenchRequest) -> None:
+    async def _source(self, stream: MemberStream, request: BenchRequest) -> None:
         now, left = asyncio.get_running_loop().time, request.bytes
         ends_at = now() + request.seconds
         while left > 0 and now() < ends_at:
@@ -82,7 +82,7 @@ class BenchService:
             left -= BLOCK_SIZE
 
 
-async def _sink(stream: ByteStream, size_max: int) -> None:
+async def _sink(stream: MemberStream, size_max: int) -> None:
     size = 0
     while data := await stream.read(BLOCK_SIZE * 4):
         size += len(data)
@@ -91,7 +91,7 @@ async def _sink(stream: ByteStream, size_max: int) -> None:
     await stream.write(serialize_answer(BenchReceived(size)))
 
 
-async def _echo(stream: ByteStream) -> None:
+async def _echo(stream: MemberStream) -> None:
     size = 0
     while data := await stream.read(BLOCK_SIZE):
         size += len(data)

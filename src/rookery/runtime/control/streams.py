@@ -17,7 +17,7 @@ from rookery.runtime.bench.report import BenchProgress, BenchReport
 from rookery.runtime.control.unix_socket import LocalStream
 from rookery.runtime.node.members import NodeName
 from rookery.runtime.proxy.splice import splice
-from rookery.runtime.tunnels.byte_stream import ByteStream, Open
+from rookery.runtime.tunnels.member_stream import MemberStream, Open
 
 if TYPE_CHECKING:
     from rookery.runtime.bench.service import Figures
@@ -37,7 +37,7 @@ class StreamOpener:
     @asynccontextmanager
     async def opened(
         self, hashname: str, service: str, meta: Mapping[str, object]
-    ) -> AsyncIterator[ByteStream]:
+    ) -> AsyncIterator[MemberStream]:
         """A stream, given up if nobody carried it to its end."""
         if self._count >= STREAMS_MAX:
             raise CongestionError(f"{STREAMS_MAX} programs have streams here already; end one")
@@ -72,7 +72,7 @@ class StreamOpener:
 
 
 async def carry(
-    stream: ByteStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    stream: MemberStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Bytes both ways, until both are done with."""
     await splice(LocalStream(reader, writer), stream)

@@ -34,12 +34,12 @@ from rookery.runtime.files.transfer import (
     receive_file,
     send_file,
 )
-from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.member_stream import MemberStream
 from rookery.wire.mesh.file_frames import TransferHave, TransferStored
 
 TRIES = 2
 
-Opener = Callable[[Mapping[str, object]], Awaitable[ByteStream]]  # with this metadata
+Opener = Callable[[Mapping[str, object]], Awaitable[MemberStream]]  # with this metadata
 
 
 class MemberFile(NamedTuple):

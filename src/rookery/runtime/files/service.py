@@ -27,7 +27,7 @@ from rookery.runtime.files.transfer import (
     receive_file,
     send_file,
 )
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.tunnels.member_stream import READ_SIZE, MemberStream
 from rookery.runtime.tunnels.quota import MemberQuota
 from rookery.wire.mesh.file_frames import TransferFailed, TransferStored
 
@@ -55,7 +55,7 @@ class FileService:
         self._room = DiskSpace(limits.reserve_size)
         self._mode = file_mode()
 
-    async def handle(self, stream: ByteStream) -> None:
+    async def handle(self, stream: MemberStream) -> None:
         """Serve one stream that a member opened, to its end."""
         frames = FrameStream(stream, self._limits.idle_s)
         try:
@@ -71,7 +71,7 @@ class FileService:
         except RookeryError:
             stream.abort(BROKEN_CODE)  # it was lost; what has arrived is kept
 
-    async def _serve(self, stream: ByteStream, frames: FrameStream) -> None:
+    async def _serve(self, stream: MemberStream, frames: FrameStream) -> None:
         request = parse_request(stream.meta)
         with self._seats.take(stream.peer):
             match request:
@@ -97,7 +97,7 @@ class FileService:
             await receive_file(frames, part, receiving, self._room, _no_progress)
         await frames.send(TransferStored())
 
-    async def _refuse(self, stream: ByteStream, frames: FrameStream, fault: FileFault) -> None:
+    async def _refuse(self, stream: MemberStream, frames: FrameStream, fault: FileFault) -> None:
         """Send the reason, and let the other side read it before the stream ends."""
         self.refused[fault] += 1
         try:

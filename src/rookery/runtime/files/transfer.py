@@ -15,7 +15,7 @@ from rookery.mesh.files.receiver import FileReceiver, FinishFile, StoreChunk
 from rookery.runtime.files.disk_space import DiskSpace, SpaceReservation
 from rookery.runtime.files.part_file import PartFile
 from rookery.runtime.files.source_file import SourceFile
-from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.member_stream import MemberStream
 from rookery.wire.mesh.file_frames import (
     Frame,
     FrameReader,
@@ -66,7 +66,7 @@ def _close(opened: "asyncio.Future[LocalFile]") -> None:
 class FrameStream:
     """A stream as frames; CopyError for one that stands still, ChannelError for one that broke."""
 
-    def __init__(self, stream: ByteStream, idle_s: float = IDLE_S) -> None:
+    def __init__(self, stream: MemberStream, idle_s: float = IDLE_S) -> None:
         self._stream = stream
         self._idle_s = idle_s
         self._reader = FrameReader()

@@ -6,7 +6,7 @@ Reading and writing wait for each other nowhere: answers are read while a large 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError, RookeryError
 from rookery.outbox.intake import IncomingRequest
@@ -22,25 +22,12 @@ from rookery.wire.outbox.frames import (
 )
 from rookery.wire.outbox.reader import parse_frame
 
+if TYPE_CHECKING:
+    from rookery.runtime.net.byte_stream import ByteStream
+
 READ_SIZE: Final = 1 << 16
 INTRODUCTION_S_MAX: Final = 30.0
 _FAREWELL_S: Final = 1.0  # for the other side to read the reason
-
-
-class OutboxByteStream(Protocol):
-    """A stream of a tunnel is one, a socket can be; once it is lost, both ways raise."""
-
-    async def read(self, size: int, /) -> bytes:
-        """Up to so many bytes; none at the end."""
-
-    async def write(self, data: bytes, /) -> None:
-        """Returns when there is room for more."""
-
-    async def finish(self) -> None:
-        """Write no more."""
-
-    def abort(self, code: int, /) -> None:
-        """Drop everything, both ways."""
 
 
 class OutboxConnection:
@@ -49,7 +36,7 @@ class OutboxConnection:
     def __init__(
         self,
         peer: OutboxPeer,
-        stream: OutboxByteStream,
+        stream: "ByteStream",
         now: Callable[[], float],
         arrived: Callable[[OutboxPeer, list[IncomingRequest]], None],
         happened: Callable[[], None],
@@ -112,7 +99,7 @@ class OutboxConnection:
         await part(self._stream, farewell)
 
 
-async def part(stream: OutboxByteStream, farewell: bytes) -> None:
+async def part(stream: "ByteStream", farewell: bytes) -> None:
     """Send the last frames, and leave the other side a moment to read them."""
     with suppress(RookeryError, OSError, TimeoutError):
         async with asyncio.timeout(_FAREWELL_S):
@@ -122,7 +109,7 @@ async def part(stream: OutboxByteStream, farewell: bytes) -> None:
                 pass
 
 
-async def read_introduction(stream: OutboxByteStream) -> tuple[IntroductionFrame, bytes]:
+async def read_introduction(stream: "ByteStream") -> tuple[IntroductionFrame, bytes]:
     """The peer's introduction and its bytes; RemoteError when none comes."""
     data = b""
     size = LENGTH_SIZE

@@ -26,8 +26,8 @@ from rookery.outbox.limits import OutboxLimits
 from rookery.outbox.outbox import LIMITS, Outbox, OutboxAlarm
 from rookery.outbox.peer import OutboxPeer
 from rookery.outbox.request import OutboxRequest
+from rookery.runtime.net.byte_stream import ByteStream
 from rookery.runtime.outbox.connection import (
-    OutboxByteStream,
     OutboxConnection,
     part,
     read_introduction,
@@ -247,7 +247,7 @@ class AsyncOutbox:
 
     # --- sessions ---
 
-    async def serve(self, stream: OutboxByteStream, host: str = "") -> None:
+    async def serve(self, stream: ByteStream, host: str = "") -> None:
         """A session that a peer has dialled; `host` is who it is, where the stream proves that."""
         first = b""
         try:
@@ -263,9 +263,7 @@ class AsyncOutbox:
             return
         await self._converse(peer, stream, first)
 
-    async def _converse(
-        self, peer: OutboxPeer, stream: OutboxByteStream, first: bytes = b""
-    ) -> None:
+    async def _converse(self, peer: OutboxPeer, stream: ByteStream, first: bytes = b"") -> None:
         if self._ledger is not None:
             await self._ledger.flush()  # our introduction promises to remember
         conversation = OutboxConnection(

@@ -10,15 +10,15 @@ from collections.abc import Awaitable, Callable
 
 from rookery.errors import RookeryError
 from rookery.outbox.peer import OutboxPeer
-from rookery.runtime.outbox.connection import OutboxByteStream
+from rookery.runtime.net.byte_stream import ByteStream
 
 PAUSE_S_MIN = 0.05
 PAUSE_S_MAX = 60.0
 DIAL_S_MAX = 30.0
 
-Dial = Callable[[str], Awaitable[OutboxByteStream]]  # the hashname
+Dial = Callable[[str], Awaitable[ByteStream]]  # the hashname
 Knock = Callable[[str], Awaitable[None]]
-Converse = Callable[[OutboxPeer, OutboxByteStream], Awaitable[None]]
+Converse = Callable[[OutboxPeer, ByteStream], Awaitable[None]]
 
 
 class SessionKeeper:

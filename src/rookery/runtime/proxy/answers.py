@@ -7,9 +7,9 @@ from rookery.errors import RookeryError
 from rookery.mesh.proxy.answer import PREFIX_SIZE, ProxyAnswer, answer_size
 from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.services import PROXY
-from rookery.runtime.tunnels.byte_stream import (
+from rookery.runtime.tunnels.member_stream import (
     READ_SIZE,
-    ByteStream,
+    MemberStream,
     OpenTunnelled,
     TunnelledStream,
     read_exactly,
@@ -34,7 +34,7 @@ async def ask(
     return stream, answer
 
 
-async def refuse(stream: ByteStream, fault: ProxyFault, load: int = 0) -> None:
+async def refuse(stream: MemberStream, fault: ProxyFault, load: int = 0) -> None:
     """Say no, and let the other side hear it before the stream is gone."""
     try:
         async with asyncio.timeout(REFUSED_S):

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from rookery.errors import RookeryError
 from rookery.link.channels.sock import SockAddress
 from rookery.mesh.proxy.fault import ProxyFault
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream, TunnelledStream
+from rookery.runtime.tunnels.member_stream import READ_SIZE, MemberStream, TunnelledStream
 
 CLOSE_S = 5.0  # for the other side to end, too
 
@@ -85,7 +85,7 @@ class ProxyConnection:
             self.abort()
 
 
-async def leave(stream: ByteStream) -> None:
+async def leave(stream: MemberStream) -> None:
     """End a stream in order if the other side does so soon, else break it off."""
     try:
         async with asyncio.timeout(CLOSE_S):

@@ -41,7 +41,7 @@ from rookery.runtime.proxy.datagrams import ProxyDatagrams, SocketDatagrams, Str
 from rookery.runtime.proxy.dialler import DIAL_S, dial, open_datagrams, resolved
 from rookery.runtime.proxy.remote_listener import ExpectedConnections, RemoteListener
 from rookery.runtime.proxy.serial_devices import SerialDevices, open_path
-from rookery.runtime.tunnels.byte_stream import OpenTunnelled, Serve, TunnelledStream
+from rookery.runtime.tunnels.member_stream import OpenTunnelled, Serve, TunnelledStream
 
 Attempt = asyncio.Task[tuple[TunnelledStream, ProxyAnswer]]
 

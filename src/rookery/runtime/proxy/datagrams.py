@@ -9,7 +9,7 @@ from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX, DatagramDeframe
 from rookery.mesh.proxy.fault import ProxyFault
 from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
 from rookery.runtime.proxy.connection import leave
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, TunnelledStream
+from rookery.runtime.tunnels.member_stream import READ_SIZE, TunnelledStream
 
 
 class ProxyDatagrams(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from rookery.errors import RookeryError
 from rookery.mesh.tunnel.streams.receive_half import Chunk
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, NonblockingStream
+from rookery.runtime.tunnels.member_stream import READ_SIZE, NonblockingStream
 
 
 class DirectCopy:

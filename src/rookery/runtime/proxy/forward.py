@@ -16,7 +16,7 @@ from rookery.runtime.proxy.remote_listener import RemoteListener
 from rookery.runtime.proxy.roaming_serial import RoamingSerialStream
 from rookery.runtime.proxy.splice import IdleLimits, splice
 from rookery.runtime.proxy.tcp_stream import TcpStream
-from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.member_stream import MemberStream
 
 HUNG_UP_S = 5.0  # a client that writes no more may still wait for an answer; then the line is free
 
@@ -71,7 +71,7 @@ async def reverse_forward(
 ) -> RemoteListener:
     """Connections to a port of `exit_` (0: any) come to `target` as seen from here."""
 
-    async def serve(stream: ByteStream) -> None:
+    async def serve(stream: MemberStream) -> None:
         async with await connector.tcp_connect(target.host, target.port) as connection:
             await splice(stream, connection, idle)
 

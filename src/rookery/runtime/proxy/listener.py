@@ -19,7 +19,7 @@ from rookery.runtime.net.address import BACKLOG, bound_socket
 from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
 from rookery.runtime.proxy.splice import IdleLimits, splice
 from rookery.runtime.proxy.tcp_stream import TcpStream
-from rookery.runtime.tunnels.byte_stream import READ_SIZE
+from rookery.runtime.tunnels.member_stream import READ_SIZE
 
 LOOPBACK = "127.0.0.1"
 CONNECTIONS_MAX = 1024

@@ -19,7 +19,7 @@ from rookery.runtime.proxy.connector import Connector, Exits, no_exits
 from rookery.runtime.proxy.remote_listener import ExpectedConnections
 from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
-from rookery.runtime.tunnels.byte_stream import OpenTunnelled, TunnelledStream
+from rookery.runtime.tunnels.member_stream import OpenTunnelled, TunnelledStream
 from rookery.wire.mesh.node_id import NodeId
 
 

@@ -11,7 +11,7 @@ from rookery.link.channels.sock import SockAddress
 from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.opening import TOKEN_SIZE, AcceptedByExit
 from rookery.runtime.proxy.connection import leave
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream, Serve
+from rookery.runtime.tunnels.member_stream import READ_SIZE, MemberStream, Serve
 
 
 class RemoteListener:
@@ -19,7 +19,7 @@ class RemoteListener:
 
     def __init__(
         self,
-        stream: ByteStream,
+        stream: MemberStream,
         address: SockAddress,
         exit_: str,
         expecting: AbstractContextManager[str],

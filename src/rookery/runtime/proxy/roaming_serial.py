@@ -15,7 +15,7 @@ from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.opening import SerialTarget
 from rookery.runtime.proxy.connection import ProxyConnection
 from rookery.runtime.proxy.connector import AUTO, STRANDED_S, Connector, Proxy, has_choice
-from rookery.runtime.tunnels.byte_stream import READ_SIZE
+from rookery.runtime.tunnels.member_stream import READ_SIZE
 
 PATIENCE_S = 60.0
 RETRY_S_MIN = 0.1

@@ -38,9 +38,9 @@ from rookery.runtime.proxy.remote_listener import ExpectedConnections
 from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.splice import IdleLimits, splice
 from rookery.runtime.proxy.tcp_stream import TcpStream
-from rookery.runtime.tunnels.byte_stream import (
+from rookery.runtime.tunnels.member_stream import (
     READ_SIZE,
-    ByteStream,
+    MemberStream,
     OpenTunnelled,
     Serve,
     TunnelledStream,
@@ -112,7 +112,7 @@ class ProxyService:
             stream.abort(ProxyFault.GONE.code)
             raise
 
-    async def _hand_over(self, stream: ByteStream, serve: Serve) -> None:
+    async def _hand_over(self, stream: MemberStream, serve: Serve) -> None:
         try:
             await self._connected(stream, None)
             await serve(stream)
@@ -134,7 +134,7 @@ class ProxyService:
             case _:
                 raise AssertionError(opening)
 
-    async def _refuse(self, stream: ByteStream, fault: ProxyFault) -> None:
+    async def _refuse(self, stream: MemberStream, fault: ProxyFault) -> None:
         self.refused[fault] += 1
         if self._refusing >= self.limits.refusals_max:
             stream.abort(fault.code)
@@ -145,7 +145,7 @@ class ProxyService:
         finally:
             self._refusing -= 1
 
-    async def _connected(self, stream: ByteStream, reached: SockAddress | None) -> None:
+    async def _connected(self, stream: MemberStream, reached: SockAddress | None) -> None:
         """A member that leaves no room even for the answer does not keep its seat."""
         try:
             async with asyncio.timeout(self.limits.dial_s):
@@ -155,7 +155,7 @@ class ProxyService:
             raise ChannelError("nobody takes the answer") from error
 
     async def _join(
-        self, stream: ByteStream, physical: Closable, reached: SockAddress | None
+        self, stream: MemberStream, physical: Closable, reached: SockAddress | None
     ) -> None:
         try:
             await self._connected(stream, reached)
@@ -194,7 +194,7 @@ class ProxyService:
 
     # --- listeners ---
 
-    async def _listen(self, stream: ByteStream, opening: ListenRequest) -> None:
+    async def _listen(self, stream: MemberStream, opening: ListenRequest) -> None:
         """Until the member ends the stream; connections that were let in may finish."""
         if self._open is None:
             raise ProxyFault.POLICY.error(opening)

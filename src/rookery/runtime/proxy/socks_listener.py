@@ -25,7 +25,7 @@ from rookery.runtime.proxy.datagram_flows import DatagramFlows
 from rookery.runtime.proxy.listener import HANDSHAKE_S, ListenerContext, client_listener, say_last
 from rookery.runtime.proxy.splice import splice
 from rookery.runtime.proxy.tcp_stream import TcpStream
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.tunnels.member_stream import READ_SIZE, MemberStream
 
 BIND_S = 60.0  # for the one connection that a BIND waits for
 FLOWS_MAX = 64  # of one client
@@ -83,10 +83,10 @@ async def _bind(passage: ListenerContext, stream: TcpStream, expected: SockAddre
     if not isinstance(passage.proxy, str) or passage.proxy == AUTO:
         await say_last(stream, reply(SocksReply.NO_SUCH_COMMAND))
         return
-    first: asyncio.Future[ByteStream] = asyncio.get_running_loop().create_future()
+    first: asyncio.Future[MemberStream] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 
-    async def arrived(arrival: ByteStream) -> None:
+    async def arrived(arrival: MemberStream) -> None:
         if first.done() or not _is_from(arrival, expected):
             raise DecodeError("somebody else than expected")
         first.set_result(arrival)
@@ -146,13 +146,13 @@ async def _negotiate(stream: TcpStream, negotiation: SocksNegotiation) -> None:
             await stream.write(answer)
 
 
-def _source(arrival: ByteStream) -> SockAddress:
+def _source(arrival: MemberStream) -> SockAddress:
     opening = parse_opening(arrival.meta)
     assert isinstance(opening, AcceptedByExit)
     return SockAddress(opening.host, opening.port)
 
 
-def _is_from(arrival: ByteStream, expected: SockAddress) -> bool:
+def _is_from(arrival: MemberStream, expected: SockAddress) -> bool:
     """A client that names the address it waits for means it; a name or zeros mean anybody."""
     try:
         wanted = ip_address(expected.host)

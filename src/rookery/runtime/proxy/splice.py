@@ -13,7 +13,7 @@ from rookery.mesh.proxy.fault import ProxyFault
 from rookery.runtime.proxy.connection import ProxyConnection
 from rookery.runtime.proxy.direct_copy import DirectCopy
 from rookery.runtime.proxy.idle_timeout import IdleTimeout
-from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream, NonblockingStream
+from rookery.runtime.tunnels.member_stream import READ_SIZE, MemberStream, NonblockingStream
 
 
 class IdleLimits(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class IdleLimits(msgspec.Struct, frozen=True):
     udp_s: float = 120.0
 
 
-async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None = None) -> None:
+async def splice(one: MemberStream, other: MemberStream, limits: IdleLimits | None = None) -> None:
     """Until both directions are done with; raises nothing of theirs."""
     limits = limits or IdleLimits()
     fault = ProxyFault.GONE
@@ -47,7 +47,7 @@ async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None =
 
 
 async def _pump(
-    source: ByteStream, sink: ByteStream, idle: IdleTimeout, limits: IdleLimits
+    source: MemberStream, sink: MemberStream, idle: IdleTimeout, limits: IdleLimits
 ) -> None:
     prompt_source, prompt_sink = _prompt(source), _prompt(sink)
     if prompt_source is not None and prompt_sink is not None:
@@ -61,7 +61,7 @@ async def _pump(
     idle.shorten(limits.half_closed_s)
 
 
-def _prompt(stream: ByteStream) -> NonblockingStream | None:
+def _prompt(stream: MemberStream) -> NonblockingStream | None:
     """The stream itself or what it stands for, if that needs nobody to wait for it."""
     carrier = stream.stream if isinstance(stream, ProxyConnection) else stream
     return carrier if isinstance(carrier, NonblockingStream) else None

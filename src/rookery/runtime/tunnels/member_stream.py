@@ -1,16 +1,17 @@
-"""A byte stream between two members, as the proxy needs it: a stream of a tunnel is one."""
+"""Streams between two members, as the proxy, copies and the bench need them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 from rookery.errors import DecodeError
 from rookery.mesh.tunnel.streams.receive_half import Chunk
+from rookery.runtime.net.byte_stream import ByteStream
 
 READ_SIZE = 1 << 18
 
 
-class ByteStream(Protocol):
-    """Once it is aborted by either side, or its tunnel is lost, both ways raise RookeryError."""
+class MemberStream(ByteStream, Protocol):
+    """A stream that was opened by or to a member, with metadata; its errors are RookeryErrors."""
 
     @property
     def meta(self) -> Mapping[str, object]:
@@ -19,18 +20,6 @@ class ByteStream(Protocol):
     @property
     def peer(self) -> str:
         """The hashname of the other end, by whichever route the bytes travel."""
-
-    async def read(self, size: int) -> bytes:
-        """Up to so many bytes; none at the end."""
-
-    async def write(self, data: bytes) -> None:
-        """Returns when there is room for more."""
-
-    async def finish(self) -> None:
-        """Write no more; what the other side writes can still be read. Again: nothing."""
-
-    def abort(self, code: int) -> None:
-        """Drop everything, both ways."""
 
 
 @runtime_checkable
@@ -50,7 +39,7 @@ class NonblockingStream(Protocol):
         """Call whenever there is room again, after `put` has taken less than all."""
 
 
-class TunnelledStream(ByteStream, Protocol):
+class TunnelledStream(MemberStream, Protocol):
     """A stream whose bytes wait while no path leads to the other end."""
 
     @property
@@ -58,12 +47,13 @@ class TunnelledStream(ByteStream, Protocol):
         """True while no path leads to the other end."""
 
 
-Open = Callable[[str, str, Mapping[str, object]], Awaitable[ByteStream]]  # hashname, service, meta
+# Each with hashname, service and metadata.
+Open = Callable[[str, str, Mapping[str, object]], Awaitable[MemberStream]]
 OpenTunnelled = Callable[[str, str, Mapping[str, object]], Awaitable[TunnelledStream]]
-Serve = Callable[[ByteStream], Awaitable[None]]
+Serve = Callable[[MemberStream], Awaitable[None]]
 
 
-async def read_exactly(stream: ByteStream, size: int) -> bytes:
+async def read_exactly(stream: MemberStream, size: int) -> bytes:
     """Read so many bytes; DecodeError when the stream ends before."""
     data = b""
     while len(data) < size:
