@@ -1,6 +1,6 @@
 """What every cipher set offers to the layers above; one module per set implements it.
 
-    KeyPair ─load─▶ LocalKey ─exchange(peer key)─▶ MessageCipher ─session─▶ Session
+    KeyPair ─load─▶ LocalKey ─exchange(peer key)─▶ MessageCipher ─session─▶ CipherSession
      bytes            ours                            per peer             per ephemeral
 
 A *message* is asynchronous and proves its sender by static keys (handshakes are messages); a

@@ -206,8 +206,8 @@ def test_a_stand_in_receives_for_an_unregistered_node(pair: Pair) -> None:
 
 def test_alarms_ring_in_time(pair: Pair) -> None:
     rung: list[float] = []
-    alarm = NodeTimer(rung.append)
-    pair.alice.nodes.wake(alarm, 2.5, 0.0)
+    timer = NodeTimer(rung.append)
+    pair.alice.nodes.wake(timer, 2.5, 0.0)
     pair.alice.settle()
     pair.world.run(10)
     assert rung == [2.5]

@@ -74,7 +74,7 @@ class NodeChannel:
         self.last_seen_at = 0.0
         self._nodes = nodes
         self._ended = ended
-        self._alarm = NodeTimer(self._late)
+        self._timer = NodeTimer(self._late)
         self._next_out = 0
         self._unacked: dict[Ticket, int] = {}  # frame ids, oldest first
         self._inbound = FrameOrdering()
@@ -103,7 +103,7 @@ class NodeChannel:
         except (UsageError, CongestionError):
             nodes.unregister(channel.node)
             raise
-        nodes.wake(channel._alarm, ANSWER_WITHIN_S, now)
+        nodes.wake(channel._timer, ANSWER_WITHIN_S, now)
         return channel
 
     def answer(self, now: float) -> None:
@@ -161,7 +161,7 @@ class NodeChannel:
         if self.is_open and self._nodes.tower.room(self.address):
             self.state = NodeChannelState.CLOSING
             self.reason = "closed here"
-            self._alarm.due = None
+            self._timer.due = None
             goodbye = self._send(ChannelRefuse(self._next_out), HANDSHAKE_QOS, now)
             self._unacked[goodbye] = self._next_out
         elif self.state is not NodeChannelState.CLOSING:
@@ -212,7 +212,7 @@ class NodeChannel:
             case ChannelAnswer(qos, ackquant_ms):
                 self.remote = message.sid
                 self.qos, self.ackquant_ms = qos, ackquant_ms
-                self._alarm.due = None
+                self._timer.due = None
                 self._open()
                 early, self._early = self._early, []
                 for each in early:
@@ -258,9 +258,9 @@ class NodeChannel:
         if self._inbound.is_ended:
             self._end("closed by the other end")
         elif not self._inbound.has_gap:
-            self._alarm.due = None
-        elif has_news or self._alarm.due is None:
-            self._nodes.wake(self._alarm, GAP_S, now)
+            self._timer.due = None
+        elif has_news or self._timer.due is None:
+            self._nodes.wake(self._timer, GAP_S, now)
 
     def _late(self, now: float) -> None:
         if self.state is NodeChannelState.CONNECTING:
@@ -285,7 +285,7 @@ class NodeChannel:
         was_answering = self.state is NodeChannelState.ANSWERING
         self.state = NodeChannelState.CLOSED
         self.reason = reason
-        self._alarm.due = None
+        self._timer.due = None
         self._inbound.abandon()
         self._early.clear()
         self._unacked.clear()

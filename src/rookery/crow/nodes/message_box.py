@@ -23,7 +23,7 @@ class NodeQuery:
         self.address = address
         self.remote = remote
         self._box = box
-        self.alarm = NodeTimer(self._late)
+        self.timer = NodeTimer(self._late)
         self.node = nodes.register(None, self)
 
     def received(self, message: NodeMessage, now: float) -> None:
@@ -107,7 +107,7 @@ class MessageBox:
         self._queries[query] = None
         self._open_queries[remote] += 1
         self._nodes.stand_in(remote, self._stand_in)
-        self._nodes.wake(query.alarm, timeout_s, now)
+        self._nodes.wake(query.timer, timeout_s, now)
         return query
 
     def reply(
@@ -160,7 +160,7 @@ class MessageBox:
 
     def _close(self, query: NodeQuery) -> None:
         del self._queries[query]
-        query.alarm.due = None
+        query.timer.due = None
         self._nodes.unregister(query.node)
         self._open_queries[query.remote] -= 1
         if not self._open_queries[query.remote]:

@@ -1,9 +1,9 @@
 """Nodes: the ports of a tower, by 16-bit ids.
 
-    tower ─Arrived, type 3─▶ Nodes ─┬─ whole, node known ──▶ NodeMessage, or its handler
-                                    ├─ chunk ──────────────▶ put together first
-                                    ├─ error ──────────────▶ NodeRefused, or its handler
-                                    └─ node unknown ───────▶ error 33 goes back, once
+    tower ─PacketArrived, type 3─▶ Nodes ─┬─ whole, node known ──▶ NodeMessage, or its handler
+                                          ├─ chunk ──────────────▶ reassembled first
+                                          ├─ error ──────────────▶ NodeRefused, or its handler
+                                          └─ node unknown ───────▶ error 33 goes back, once
 
 An error is never answered: two towers that did so would exchange errors for ever. For the same
 reason only a registered node can send. A handler serves a node inside the core (a channel, an
@@ -46,10 +46,10 @@ class NodeHandler(Protocol):
 class NodeTimer:
     """Wakes a handler; set it with `Nodes.wake`, and end it by `due = None`."""
 
-    __slots__ = ("due", "ring")
+    __slots__ = ("due", "fire")
 
-    def __init__(self, ring: Callable[[float], None]) -> None:
-        self.ring = ring
+    def __init__(self, fire: Callable[[float], None]) -> None:
+        self.fire = fire
         self.due: float | None = None
 
 
@@ -63,7 +63,7 @@ class Nodes:
         self._senders: dict[Ticket, NodeHandler] = {}  # handlers that wait for an outcome
         self._chunks = MessageReassembly((limits or NodeLimits()).chunks, tower.dropped)
         self._splitting = MessageSplitter(tower, self._split_outcome)
-        self._alarms: TimerQueues[NodeTimer] = TimerQueues()
+        self._timers: TimerQueues[NodeTimer] = TimerQueues()
         self._notices: list[Notice] = []
         self._unhandled: deque[TowerNotice] = deque()  # those that concern nodes
         # Random, so that late packets do not reach another node with the same id after a restart.
@@ -131,15 +131,15 @@ class Nodes:
         """For handlers: pass a notice to the shell."""
         self._notices.append(notice)
 
-    def wake(self, alarm: NodeTimer, wait_s: float, now: float) -> None:
+    def wake(self, timer: NodeTimer, wait_s: float, now: float) -> None:
         """For handlers: set the timer; this replaces an earlier setting."""
-        self._alarms.wait(alarm, wait_s, now)
+        self._timers.wait(timer, wait_s, now)
 
     @property
     def deadline(self) -> float | None:
         """When `tick` is due, the tower's included."""
         earliest = self.tower.deadline
-        for part in (self._chunks, self._splitting, self._alarms):
+        for part in (self._chunks, self._splitting, self._timers):
             deadline = part.deadline
             if deadline is not None and (earliest is None or deadline < earliest):
                 earliest = deadline
@@ -149,8 +149,8 @@ class Nodes:
         self.tower.tick(now)
         self._chunks.tick(now)
         self._splitting.tick(now)
-        for alarm in self._alarms.take_due(now):
-            alarm.ring(now)
+        for timer in self._timers.take_due(now):
+            timer.fire(now)
 
     def take(self, now: float) -> list[Event]:
         """What happened since the last call, the tower's events and transmissions included."""

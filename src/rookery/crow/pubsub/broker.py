@@ -1,6 +1,6 @@
 """The broker: takes what clients publish and sends it to those who subscribed.
 
-    received(client, body)  ──▶ Publish      remember, one Send per subscriber
+    received(client, body)  ──▶ Publish      remember, one BrokerSend per subscriber
                                 Subscribe    know the client from now on; again: still there
                                 … of latest  and a Send per remembered message, newest first
                                 Request      subscribe to the reply theme, publish the question

@@ -1,6 +1,6 @@
 """The broker in a tower: node 3 for clients, 100 for commands, 101 for beams.
 
-    Nodes ─ message for node 3 ─▶ BrokerNode ─▶ Broker ─ Send ─▶ Nodes
+    Nodes ─ message for node 3 ─▶ BrokerNode ─▶ Broker ─ BrokerSend ─▶ Nodes
     Nodes ─ not delivered ──────▶ BrokerNode ─▶ Broker: that client is gone
 
 Packets of type 4 have no node: the shell that drives the tower passes their events to `handle`.
@@ -29,7 +29,7 @@ class BrokerNode:
         self.broker = broker
         self._nodes = nodes
         self._in_flight: dict[Ticket, BrokerClient] = {}
-        self._alarm = NodeTimer(self._ring)
+        self._timer = NodeTimer(self._on_timer)
         self._shared = _NOTHING  # the last message sent, if it had no need to be followed up
         self._shared_data = b""
         nodes.register(BROKER_NODE, self)
@@ -71,7 +71,7 @@ class BrokerNode:
         self._carry_out(self.broker.publish(theme, data, now), now)
 
     def close(self) -> None:
-        self._alarm.due = None
+        self._timer.due = None
         for node in (BROKER_NODE, CONTROL_NODE, BEAM_NODE):
             self._nodes.unregister(node)
 
@@ -88,8 +88,8 @@ class BrokerNode:
                 if send.qos:
                     self._in_flight[ticket] = send.client
         self._shared = _NOTHING
-        if self._alarm.due is None and self.broker.deadline is not None:
-            self._nodes.wake(self._alarm, SILENCE_S_MAX, now)
+        if self._timer.due is None and self.broker.deadline is not None:
+            self._nodes.wake(self._timer, SILENCE_S_MAX, now)
 
     def _send(self, send: BrokerSend, now: float) -> Ticket:
         (address, node), body = send.client, send.body
@@ -117,10 +117,10 @@ class BrokerNode:
             address, data, now, type=kind, qos=send.qos, ackquant_ms=send.ackquant_ms
         )
 
-    def _ring(self, now: float) -> None:
+    def _on_timer(self, now: float) -> None:
         self.broker.tick(now)
         if self.broker.deadline is not None:
-            self._nodes.wake(self._alarm, SILENCE_S_MAX, now)
+            self._nodes.wake(self._timer, SILENCE_S_MAX, now)
 
 
 class _ControlNode:

@@ -2,7 +2,7 @@
 
     PubSubClientNode ─ Publish, Subscribe, Request ─▶ Nodes ─▶ broker
     Nodes ─ Consume ─▶ PubSubClientNode ─┬─ of a request ──▶ answered
-                                   └─ of a theme ────▶ consumed
+                                         └─ of a theme ────▶ consumed
 
 Messages from other addresses than the broker's are dropped: any node can send a Consume.
 """
@@ -48,7 +48,7 @@ class PubSubClientNode:
         self._subscriber = Subscriber()
         self._requests = PubSubRequests(self._subscriber, nodes.tower.random)
         self._unconfirmed: dict[Ticket, bytes] = {}  # theme of each Subscribe in flight
-        self._alarm = NodeTimer(self._ring)
+        self._timer = NodeTimer(self._on_timer)
         self.node = nodes.register(node, self)
 
     def subscribe(
@@ -98,7 +98,7 @@ class PubSubClientNode:
 
     def close(self) -> None:
         """Stop renewing subscriptions; the broker removes them after a while."""
-        self._alarm.due = None
+        self._timer.due = None
         self._nodes.unregister(self.node)
 
     def received(self, message: NodeMessage, now: float) -> None:
@@ -137,15 +137,15 @@ class PubSubClientNode:
             self._try_call(self._subscriber.confirmed(theme), now)
         return ticket
 
-    def _ring(self, now: float) -> None:
+    def _on_timer(self, now: float) -> None:
         for theme, call in self._subscriber.tick(now):
             self._say(theme, call, now)
         self._rearm(now)
 
     def _rearm(self, now: float) -> None:
         deadline = self._subscriber.deadline
-        if deadline is not None and self._alarm.due is None:
-            self._nodes.wake(self._alarm, max(deadline - now, 0.0), now)
+        if deadline is not None and self._timer.due is None:
+            self._nodes.wake(self._timer, max(deadline - now, 0.0), now)
 
     def _try_call(self, call: ClientSend | None, now: float) -> Ticket | None:
         """For messages that are repeated anyway, or whose loss does no harm."""

@@ -1,7 +1,7 @@
 """Subscriptions of a broker: connects plain names, patterns and clients.
 
-    client ── Terms ──▶ name     ──▶ Theme      a plain name, with its memory
-                    └─▶ pattern  ──▶ Patterns   wildcards, without one
+    client ── DeliveryOptions ──▶ name     ──▶ Themes     a plain name, with its last messages
+                              └─▶ pattern  ──▶ Patterns   wildcards, without messages
 
 A client gets a message once, however many of its subscriptions match: by the terms of the plain
 name if it has one, else by those with the highest quality of service.

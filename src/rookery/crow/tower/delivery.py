@@ -1,8 +1,8 @@
 """Delivery: what the sender of QoS 1 and 2 keeps until it is acknowledged.
 
-    submit ─▶ queue ─▶ unacked ─ack──────────────────▶ Delivered
+    submit ─▶ queue ─▶ unacked ─ack──────────────────▶ MessageDelivered
                           │ ▲
-                          └─┘ every timer, 5 transmissions, one timer more ─▶ Undelivered
+                          └─┘ every timer, 5 transmissions, one timer more ─▶ MessageUndelivered
 
 Each address has a window of unacknowledged packets and a bounded queue behind it. The window halves
 when packets have to be repeated more than once and grows again with the others: a receiver that

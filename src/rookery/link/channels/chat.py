@@ -1,9 +1,9 @@
 """`chat`: a conversation of two or more, without a server.
 
-    leader ── profile ──▶ guest          an invitation: the chat's id is the leader's profile id
-    leader ◀─ profile ─── guest          accepted; `profile` names the one just received
-    leader ── chat ─────▶ guest          either side opens it: {"chat","last"}, answer {"last"}
-    leader ◀─ messages ─▶ guest          first all that is newer than `last`, oldest first
+    leader ── profile ──▶ participant    an invitation: the chat's id is the leader's profile id
+    leader ◀─ profile ─── participant    accepted; `profile` names the one just received
+    leader ── chat ─────▶ participant    either side opens it: {"chat","last"}, answer {"last"}
+    leader ◀─ messages ─▶ participant    first all that is newer than `last`, oldest first
 
 The leader announces every participant by a `join` message; participants then open `chat` channels
 with each other. `Chat` is one end's view of one conversation: events in, actions and notices out.

@@ -1,8 +1,8 @@
 """Connections of the deterministic world: dialled, accepted, in order, reset or half open.
 
     dialler ── one round trip ──▶ open ── packets in order ──▶ lost: reset by the peer's crash,
-       │                           │                            or by data nobody there knows of
-       ├─ refused: nobody listens  └─ blocked: everything waits, and goes on when it can;
+       │                           │                            or by data for an unknown connection
+       ├─ refused: no listener     └─ blocked: everything waits, and goes on when it can;
        └─ unanswered for 10 s         lost only when that takes too long
 
 The dialler knows the connection by the address it dialled, the acceptor by the dialler's address

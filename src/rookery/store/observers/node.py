@@ -1,8 +1,8 @@
 """Node observer: what a mesh node measures, hears and decides, for the lake.
 
-every 20 s     each peer as the node sees it ─▶ LINK
-when it comes  any node's record, or its end ─▶ RECORD
-when it comes  another route to a node ─▶ DECISION
+every 20 s   each peer as the node sees it ─▶ LINK
+on a change  any node's record, or its end ─▶ RECORD
+on a change  the route to a node           ─▶ DECISION
 """
 
 import asyncio

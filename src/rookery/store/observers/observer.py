@@ -1,6 +1,6 @@
 """Observer: puts observations into a spool without ever blocking the caller.
 
-    note ─▶ at most so many a second ─▶ buffer ─(each second)─▶ spool
+    note ─▶ rate limit by kind ─▶ buffer ─(each second)─▶ spool
 
 Observations that come too fast, or that a full spool or a failing disk cannot take, are counted and
 logged once a minute. While no lake lands the spool, its oldest segments are removed for new ones;
