@@ -66,7 +66,7 @@ def test_every_two_members_have_a_figure_with_its_age_by_site(olga: Page) -> Non
     expect(figure).to_have_text(re.compile(r"^\d[\d.]*\d+ s$"))  # the figure, and its seconds
     figure.hover()
     label = re.compile(r"^berlin-gw1 → berlin-gw2: direct link · .* ms · loss .* % · age \d+ s$")
-    expect(olga.locator("[data-matrix=way]")).to_have_text(label)
+    expect(olga.locator("[data-matrix=route]")).to_have_text(label)
     expect(figure).to_have_attribute("title", label)
 
 
@@ -74,7 +74,7 @@ def test_arrows_go_from_figure_to_figure_and_enter_to_the_map(olga: Page) -> Non
     olga.locator("td a[tabindex='0']").focus()
     for key in ("End", "ArrowDown", "ArrowDown", "ArrowDown"):
         olga.keyboard.press(key)
-    route = olga.locator("[data-matrix=way]")
+    route = olga.locator("[data-matrix=route]")
     expect(route).to_contain_text("lisbon-n2 → laptop: over lisbon-gw1 → ")
     expect(olga.locator("th.is-pointed")).to_have_text(["laptop", "lisbon-n2"])
     olga.keyboard.press("Enter")

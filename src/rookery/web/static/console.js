@@ -39,7 +39,7 @@ export class Console {
     const { result } = await session.call(DISCOVER);
     this.#methods = result?.methods ?? [];
     this.#components = result?.components?.schemas ?? {};
-    // Not into the hands of somebody who is about to type.
+    // Do not take the focus from a user who is about to type.
     const isIdle = !this.#search.value && document.activeElement !== this.#search;
     if (isIdle && this.#methods.some((method) => method.name === FIRST)) this.#search.value = FIRST;
     this.#sought();

@@ -41,18 +41,18 @@ async function draw(chart, found) {
 }
 
 async function load() {
-  const asked = span;
+  const requested = span;
   if (note && !note.textContent) note.textContent = note.dataset.loading;
-  const answer = await fetch(`/api/v1/devices/${mac}/telemetry?span=${asked}`);
+  const answer = await fetch(`/api/v1/devices/${mac}/telemetry?span=${requested}`);
   const found = await answer.json();
-  if (asked !== span) return; // another one was chosen meanwhile
+  if (requested !== span) return; // another one was chosen meanwhile
   if (!answer.ok) {
     if (note) note.textContent = found.detail;
     return;
   }
   if (note) {
-    const told = found.source === "hub" ? note.dataset.hub : `${note.dataset.lake} ${duration(found.step_s)}`;
-    note.textContent = found.at.length ? told : note.dataset.none;
+    const text = found.source === "hub" ? note.dataset.hub : `${note.dataset.lake} ${duration(found.step_s)}`;
+    note.textContent = found.at.length ? text : note.dataset.none;
   }
   await Promise.all(charts.map((chart) => draw(chart, found)));
 }

@@ -36,7 +36,7 @@ function replaceStory(made) {
   place.replaceChildren(...made.childNodes);
 }
 
-// An entry whose menu is open, or that somebody's focus is in, is left alone unless it changed.
+// An entry whose menu is open, or that has the focus, is left alone unless it changed.
 function replaceLists(made) {
   const before = new Map([...place.querySelectorAll("[data-version]")].map((each) => [each.id, each]));
   const focused = document.activeElement?.closest?.("[data-version]")?.id;

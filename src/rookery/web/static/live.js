@@ -17,7 +17,7 @@ let failures = 0;
 let timer = 0;
 let isOver = false;
 
-/** Have each topic's changes told to its function. */
+/** Pass each topic's changes to its function. */
 export function follow(handlers) {
   for (const [name, handler] of Object.entries(handlers)) {
     if (!topics.has(name)) topics.set(name, { handlers: [], values: new Map() });
@@ -52,7 +52,7 @@ function open() {
     close();
     show();
   });
-  for (const name of names) source.addEventListener(name, (event) => told(name, JSON.parse(event.data)));
+  for (const name of names) source.addEventListener(name, (event) => dispatch(name, JSON.parse(event.data)));
 }
 
 // The browser tries again by itself only where the connection broke, not where it was refused.
@@ -69,7 +69,7 @@ function close() {
   source = null;
 }
 
-function told(name, { changed, gone, first = false }) {
+function dispatch(name, { changed, gone, first = false }) {
   const { handlers, values } = topics.get(name);
   const missed = first ? [...values.keys()].filter((key) => !(key in changed)) : gone;
   for (const [key, value] of Object.entries(changed)) values.set(key, value);

@@ -11,7 +11,7 @@ import { MapView } from "/static/map_view.js";
 import { onTheme } from "/static/theme.js";
 
 const AGES_MS = 5000; // how often ages are written anew while nothing else changes
-const EXPLAINED_MS = 5000; // how often the way between two is asked for anew, while the mesh changes
+const EXPLAINED_MS = 5000; // how often the route between two members is fetched while the mesh changes
 
 const root = document.getElementById("map");
 const say = root.dataset;
@@ -97,12 +97,12 @@ function select(id) {
 }
 
 async function explain() {
-  const asked = ++explained;
+  const number = ++explained;
   const from = shown.find(chosen.from)?.hashname;
   const to = shown.find(chosen.to)?.hashname;
   let found = null;
   if (from && to && from !== to) found = timeline.at === null ? await asNow(from, to) : asThen(from, to);
-  if (asked !== explained) return;
+  if (number !== explained) return;
   overlay = found;
   view.overlay(found?.ways ? found : null);
   panel.showPath(shown, found);
@@ -118,8 +118,8 @@ async function asNow(from, to) {
 
 // The past keeps what links cost, not what each member decided: this is what follows from it.
 function asThen(from, to) {
-  const way = shown.cheapest(from, to);
-  const ways = way ? [{ ...way, is_used: true, state: say.cheapest, why: say.byCosts }] : [];
+  const route = shown.cheapest(from, to);
+  const ways = route ? [{ ...route, is_used: true, state: say.cheapest, why: say.byCosts }] : [];
   return { from, to, ways, lines: [] };
 }
 

@@ -76,7 +76,7 @@ export class Graph {
   }
 
   /**
-   * The way that routing's rules prefer by the costs in this graph, or null: only relays pass on, and
+   * The route that routing's rules prefer by the costs in this graph, or null: only relays pass on, and
    * a direct link counts less than it costs.
    */
   cheapest(from, to) {
@@ -144,7 +144,7 @@ export function nameOf(member) {
   return member ? member.name || member.hashname.slice(0, 12) : "";
 }
 
-/** A member's name where its site is told beside it. */
+/** A member's name without its site, which is shown next to it. */
 export function shortNameOf(member) {
   const name = nameOf(member);
   const isTold = member.site && name.startsWith(member.site) && name.length > member.site.length + 1;

@@ -1,4 +1,4 @@
-// Beside the map: the way between two members and why, or what is known of one member or link.
+// Beside the map: the route between two members and why, or details of one member or link.
 
 import { element } from "/static/map_element.js";
 import { age, milliseconds, rate, roundTripText, share, UNKNOWN } from "/static/map_figures.js";
@@ -18,7 +18,7 @@ export class Panel {
     else if (link) fill(this._item, this._link(graph, link));
   }
 
-  /** The ways from A to B; `found` as the address `explain` answers, or its problem. */
+  /** The routes from A to B; `found` as the address `explain` answers, or its problem. */
   showPath(graph, found) {
     this._path.hidden = !found;
     if (!found) return;
@@ -27,10 +27,10 @@ export class Panel {
       fill(this._path, [title, element("p", { className: "problem" }, found.problem)]);
       return;
     }
-    const ways = found.ways.map((way) => this._way(graph, way));
-    const list = ways.length
-      ? element("ol", { className: "map-ways" }, ...ways)
-      : element("p", { className: "problem" }, this._say.noWay);
+    const routes = found.ways.map((route) => this._route(graph, route));
+    const list = routes.length
+      ? element("ol", { className: "map-ways" }, ...routes)
+      : element("p", { className: "problem" }, this._say.noRoute);
     const lines = found.lines.map((line) => element("li", {}, line));
     const why = lines.length
       ? [element("h3", {}, this._say.why), element("ul", { className: "map-lines" }, ...lines)]
@@ -38,19 +38,19 @@ export class Panel {
     fill(this._path, [title, list, ...why, found.command ? this._command(found.command) : null]);
   }
 
-  _way(graph, way) {
-    const chain = way.nodes.map((hashname) => graph.name(hashname)).join(" → ");
-    const state = way.state ?? (way.is_used ? this._say.used : this._say.alternate);
+  _route(graph, route) {
+    const chain = route.nodes.map((hashname) => graph.name(hashname)).join(" → ");
+    const state = route.state ?? (route.is_used ? this._say.used : this._say.alternate);
     return element(
       "li",
-      { className: way.is_used ? "is-used" : "" },
+      { className: route.is_used ? "is-used" : "" },
       element("p", { className: "map-chain" }, chain),
       element(
         "p",
         { className: "map-note" },
         element("strong", {}, state),
-        ` · ${this._say.cost} ${milliseconds(way.cost_us / 1000)}`,
-        way.why ? ` · ${way.why}` : "",
+        ` · ${this._say.cost} ${milliseconds(route.cost_us / 1000)}`,
+        route.why ? ` · ${route.why}` : "",
       ),
     );
   }
@@ -140,7 +140,7 @@ function factList(facts) {
   return element("dl", { className: "facts" }, ...rows);
 }
 
-// What is live is written anew while somebody may be in it by keyboard: they stay where they were.
+// Live parts are rewritten while keyboard focus may be in them: it is kept.
 function fill(section, children) {
   const held = [...section.querySelectorAll("button")].indexOf(document.activeElement);
   section.replaceChildren(...children.filter(Boolean));

@@ -34,7 +34,7 @@ export class LinkTable {
   show(graph) {
     this._graph = graph;
     const keys = [...graph.links.keys()].join();
-    // Rows keep their places while only figures change: nobody can read what jumps.
+    // Rows keep their places while only figures change: rows that jump cannot be read.
     if (keys !== this._keys) {
       this._keys = keys;
       this._arrange();

@@ -3,7 +3,7 @@
 import { Graph } from "/static/map_graph.js";
 import { local, utc } from "/static/map_figures.js";
 
-const SETTLED_MS = 150; // so long a hand must rest before the past is asked for
+const SETTLED_MS = 150; // how long the slider must rest before the past is fetched
 const FRAME_MS = 500;
 const FRAMES = 240; // of a whole play
 
@@ -21,7 +21,7 @@ export class Timeline {
     this._now = find("now");
     this._note = find("note");
     Object.assign(this, { _say: say, _show: show, _showLive: showLive, _span: null, _timer: null });
-    this._asked = 0;
+    this._requests = 0;
     this._isPlaying = false;
     this._listen();
   }
@@ -60,7 +60,7 @@ export class Timeline {
 
   live() {
     this._stop();
-    this._asked += 1;
+    this._requests += 1;
     clearTimeout(this._timer);
     this._live.setAttribute("aria-checked", "true");
     if (this._span) this._slider.value = this._span.to;
@@ -132,12 +132,12 @@ export class Timeline {
   }
 
   async _load() {
-    const asked = ++this._asked;
+    const number = ++this._requests;
     const at = this.at;
     if (at === null) return;
     const when = new Date(at * 1000).toISOString();
     const answer = await fetch(`/api/v1/history/graph?at=${encodeURIComponent(when)}`);
-    if (asked !== this._asked) return; // somebody moved on meanwhile
+    if (number !== this._requests) return; // the slider moved on meanwhile
     if (answer.ok) this._show(Graph.of(await answer.json()), at);
     this._note.textContent = answer.ok ? "" : await problemOf(answer);
   }

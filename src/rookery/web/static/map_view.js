@@ -43,14 +43,14 @@ export class MapView {
     if (isFirst || !this._isMoved) this.fit();
   }
 
-  /** Lift the ways from one member to another above the rest; null: none. */
+  /** Highlight the routes from one member to another; null: none. */
   overlay(chosen) {
     const cy = this._cy;
     cy.batch(() => {
       cy.elements().removeClass("from to used alternate aside forth back");
       if (!chosen) return;
-      for (const way of [...chosen.ways].sort((one, other) => one.is_used - other.is_used)) {
-        this._lift(way.nodes, way.is_used ? "used" : "alternate");
+      for (const route of [...chosen.ways].sort((one, other) => one.is_used - other.is_used)) {
+        this._lift(route.nodes, route.is_used ? "used" : "alternate");
       }
       cy.getElementById(chosen.from).addClass("from");
       cy.getElementById(chosen.to).addClass("to");

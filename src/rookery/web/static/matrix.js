@@ -1,4 +1,4 @@
-// Latency and loss between every two members; asked for anew when the live mesh has changed.
+// Latency and loss between every two members; fetched again when the live mesh has changed.
 
 import { follow } from "/static/live.js";
 import { element } from "/static/map_element.js";
@@ -29,10 +29,10 @@ const chosen = {
 };
 let matrix = null;
 let receivedAt = 0;
-let asked = 0;
+let requests = 0;
 let timer = null;
 
-const table = new MatrixTable(find("table"), { say, tell: (text) => (find("way").textContent = text) });
+const table = new MatrixTable(find("table"), { say, tell: (text) => (find("route").textContent = text) });
 
 function wanted() {
   const text = chosen.filter.trim().toLowerCase();
@@ -49,11 +49,11 @@ async function load() {
   const members = wanted();
   find("empty").hidden = mesh.members.size > 0;
   if (!members.length) return show({ members: [], cells: [] });
-  const mine = ++asked;
+  const mine = ++requests;
   const names = members.map((member) => member.hashname.slice(0, PREFIX)).join();
   const address = members.length > SHOWN_MAX ? "/api/v1/mesh/matrix" : `/api/v1/mesh/matrix?members=${names}`;
   const answer = await fetch(address);
-  if (mine !== asked) return;
+  if (mine !== requests) return;
   if (!answer.ok) return note(await problemOf(answer));
   const found = await answer.json();
   found.members.sort(bySiteAndName);

@@ -34,15 +34,15 @@ export function fadeOf(seconds) {
   return FADES_S.findLastIndex((bound) => seconds >= bound) + 1;
 }
 
-/** The way from one member to another in words. */
-export function wayText(cell, name, say, seconds) {
+/** Text of the route from one member to another. */
+export function routeText(cell, name, say, seconds) {
   const ends = `${name(cell.from)} → ${name(cell.to)}`;
-  if (cell.latency_ms === null) return `${ends}: ${say.noWay}`;
-  const way = cell.is_direct ? say.direct : `${say.via} ${cell.via.map(name).join(" → ")}`;
+  if (cell.latency_ms === null) return `${ends}: ${say.noRoute}`;
+  const route = cell.is_direct ? say.direct : `${say.via} ${cell.via.map(name).join(" → ")}`;
   const figures = [
     milliseconds(cell.latency_ms),
     `${say.loss.toLowerCase()} ${share(cell.loss)}`,
     `${say.age.toLowerCase()} ${age(seconds)}`,
   ];
-  return `${ends}: ${way} · ${figures.join(" · ")}`;
+  return `${ends}: ${route} · ${figures.join(" · ")}`;
 }

@@ -3,13 +3,13 @@
 import { element } from "/static/map_element.js";
 import { age } from "/static/map_figures.js";
 import { nameOf, shortNameOf } from "/static/map_graph.js";
-import { fadeOf, MEASURES, stepOf, wayText } from "/static/matrix_figures.js";
+import { fadeOf, MEASURES, stepOf, routeText } from "/static/matrix_figures.js";
 
 const COMPACT_FROM = 17; // members; from here on cells are small
 const DENSE_FROM = 41; // from here on a figure's age is told by its fading, and in words when pointed at
 
 export class MatrixTable {
-  /** `tell(text)`: the way that is pointed at. */
+  /** `tell(text)`: shows the route that is pointed at. */
   constructor(table, { say, tell }) {
     this._table = table;
     this._head = table.tHead;
@@ -124,10 +124,10 @@ export class MatrixTable {
     if (link.className !== className) link.className = className;
   }
 
-  // Written when it is asked for: ten thousand titles that nobody reads take longer than the rest.
+  // Written on demand: ten thousand titles would take longer than the rest.
   _words({ cell }) {
     const old_s = cell.age_s === null ? null : cell.age_s + this._passed_s;
-    return wayText(cell, (hashname) => this._names.get(hashname) ?? hashname.slice(0, 12), this._say, old_s);
+    return routeText(cell, (hashname) => this._names.get(hashname) ?? hashname.slice(0, 12), this._say, old_s);
   }
 
   get _passed_s() {

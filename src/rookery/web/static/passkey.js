@@ -15,9 +15,9 @@ async function ask(path, body) {
     headers: { "Content-Type": "application/json", Accept: "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  const told = answer.status === 204 ? null : await answer.json();
-  if (!answer.ok) throw new Error(told.detail);
-  return told;
+  const data = answer.status === 204 ? null : await answer.json();
+  if (!answer.ok) throw new Error(data.detail);
+  return data;
 }
 
 const named = (list) => list.map((each) => ({ ...each, id: bytes(each.id) }));

@@ -4,7 +4,7 @@ const input = document.getElementById("search");
 const list = document.getElementById("found");
 const WAIT_MS = 120;
 let timer = 0;
-let asked = 0;
+let latest = 0;
 let chosen = -1;
 
 function options() {
@@ -48,15 +48,15 @@ function item(found, index) {
 
 async function ask() {
   const text = input.value.trim();
-  const number = ++asked;
+  const number = ++latest;
   if (!text) {
     show(false);
     return;
   }
   const answer = await fetch(`/api/v1/search?${new URLSearchParams({ q: text })}`);
-  if (number !== asked) return; // a later question is under way
+  if (number !== latest) return; // a later question is under way
   const found = answer.ok ? await answer.json() : [];
-  if (number !== asked) return;
+  if (number !== latest) return;
   if (found.length) {
     list.replaceChildren(...found.map(item));
   } else {

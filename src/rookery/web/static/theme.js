@@ -1,4 +1,4 @@
-// Colours of the theme as scripts need them: resolved, and told anew when the theme changes.
+// Colours of the theme as scripts need them: resolved, and again when the theme changes.
 
 const probe = document.createElement("span");
 probe.hidden = true;
