@@ -62,19 +62,21 @@ class ServerCertificates:
         self._requested_at: OrderedDict[str, float] = OrderedDict()
         self._in_progress = 0
 
-    async def certify(self, line: SealedConnection, message: CertifyMessage) -> CertifiedMessage:
+    async def certify(
+        self, connection: SealedConnection, message: CertifyMessage
+    ) -> CertifiedMessage:
         """DeniedError, DecodeError or CongestionError say why there is no certificate."""
         if self._authority is None:
             raise DeniedError("this hub has no certificate authority; start it with --tls auto")
-        entry, report = await self._server(line)
+        entry, report = await self._server(connection)
         request = SigningRequest.parse(message.request)
         if foreign := request.names - announced_names(report.tcp, report.ws):
-            raise self._refusal(line, entry, f"it does not announce {_list(foreign)}")
+            raise self._refusal(connection, entry, f"it does not announce {_list(foreign)}")
         self._pace(entry.hashname)
         self._in_progress += 1
         try:
             for name in sorted(request.names):
-                await self._check(line, entry, report, name)
+                await self._check(connection, entry, report, name)
         finally:
             self._in_progress -= 1
         own = self._authority.issue(
@@ -88,11 +90,11 @@ class ServerCertificates:
         chain = (own, self._authority.certificate)
         return CertifiedMessage(tuple(each.public_bytes(Encoding.DER) for each in chain))
 
-    async def _server(self, line: SealedConnection) -> tuple[FleetEntry, LoadReport]:
+    async def _server(self, connection: SealedConnection) -> tuple[FleetEntry, LoadReport]:
         """The entry and last report of the server; CongestionError while there is none."""
-        assert line.peer is not None
-        (entry,) = await self._hot.entries([server_id(line.peer)])
-        if entry is None or entry.kind != "server" or entry.hashname != line.peer:
+        assert connection.peer is not None
+        (entry,) = await self._hot.entries([server_id(connection.peer)])
+        if entry is None or entry.kind != "server" or entry.hashname != connection.peer:
             raise CongestionError("certificates are for servers that have enrolled here")
         report = load_report(entry)
         if report is None:
@@ -100,7 +102,7 @@ class ServerCertificates:
         return entry, report
 
     async def _check(
-        self, line: SealedConnection, entry: FleetEntry, report: LoadReport, name: str
+        self, connection: SealedConnection, entry: FleetEntry, report: LoadReport, name: str
     ) -> None:
         """DeniedError unless that server answers under this name."""
         _, port = parse_address(report.tcp)
@@ -116,7 +118,7 @@ class ServerCertificates:
             )
         except (RookeryError, ValueError) as error:
             reason = f"it does not answer at {name}, port {port}: {error}"
-            raise self._refusal(line, entry, reason) from error
+            raise self._refusal(connection, entry, reason) from error
         proof.close()
 
     def _pace(self, server: str) -> None:
@@ -130,8 +132,8 @@ class ServerCertificates:
         if len(self._requested_at) > _REMEMBERED_MAX:
             self._requested_at.popitem(last=False)
 
-    def _refusal(self, line: SealedConnection, entry: FleetEntry, why: str) -> DeniedError:
-        address = f"{line.address[0]}:{line.address[1]}"
+    def _refusal(self, connection: SealedConnection, entry: FleetEntry, why: str) -> DeniedError:
+        address = f"{connection.address[0]}:{connection.address[1]}"
         self._on_refused(entry, address, why)
         return DeniedError(f"no certificate: {why}")
 

@@ -40,7 +40,7 @@ class HubListener:
         self._identity = identity
         self._welcome = welcome
         self._authenticate_s = limits.authenticate_s
-        self._line_limits = SealedConnectionLimits(
+        self._connection_limits = SealedConnectionLimits(
             received_bytes_max=limits.received_bytes_max, unsent_bytes_max=limits.unsent_bytes_max
         )
         self._admission = ConnectionAdmission(limits, asyncio.get_running_loop().time())
@@ -68,21 +68,21 @@ class HubListener:
         await self._listener.close()
 
     def _accepted(self) -> SealedConnection:
-        return SealedConnection.accept(self._identity, self._line_limits, self._listener)
+        return SealedConnection.accept(self._identity, self._connection_limits, self._listener)
 
-    async def _handle(self, line: SealedConnection) -> None:
+    async def _handle(self, connection: SealedConnection) -> None:
         try:
             async with asyncio.timeout(self._authenticate_s):
-                await line.authenticated()
+                await connection.authenticated()
         except (TimeoutError, UnreachableError) as error:
             self.tally["slow" if isinstance(error, TimeoutError) else "rubbish"] += 1
-            line.abort()
+            connection.abort()
             return
         self.tally["welcome"] += 1
         try:
-            await self._welcome(line)
+            await self._welcome(connection)
         finally:
-            line.close()
+            connection.close()
 
 
 _TEXT_SIZE_MAX = 200
@@ -103,9 +103,9 @@ class HubRequestHandler:
         self._certifying = certifying
         self._idle_s = idle_s
 
-    async def handle(self, line: SealedConnection) -> None:
+    async def handle(self, connection: SealedConnection) -> None:
         try:
-            fault = await self._respond(line)
+            fault = await self._respond(connection)
         except TimeoutError:
             fault = FaultMessage(FaultCode.BUSY, "this took too long")
         except DecodeError as error:
@@ -118,22 +118,24 @@ class HubRequestHandler:
             fault = FaultMessage(FaultCode.BUSY, "a store of the hub does not answer")
         if fault is not None:
             self._matchmaker.tally[f"fault_{fault.code}"] += 1
-            line.send(messages.encode(fault))
+            connection.send(messages.encode(fault))
 
-    async def _respond(self, line: SealedConnection) -> FaultMessage | None:
+    async def _respond(self, connection: SealedConnection) -> FaultMessage | None:
         async with asyncio.timeout(self._idle_s):
-            tlv = await line.receive()
+            tlv = await connection.receive()
         if tlv is None:
             return None
         match messages.decode(tlv):
             case AskMessage() as ask:
                 async with asyncio.timeout(self._idle_s):
-                    return await self._matchmaker.serve_device(line, ask)
+                    return await self._matchmaker.serve_device(connection, ask)
             case HoldMessage() | RenewMessage() as first:
-                return await self._leases.serve(line, first)
+                return await self._leases.serve(connection, first)
             case CertifyMessage() as request:
                 async with asyncio.timeout(self._idle_s):
-                    line.send(messages.encode(await self._certifying.certify(line, request)))
+                    connection.send(
+                        messages.encode(await self._certifying.certify(connection, request))
+                    )
                 return None
             case other:
                 raise DecodeError(

@@ -91,11 +91,11 @@ class LeaseClient:
         while True:
             pause_s = self._limits.retry_s
             try:
-                line = await self._dial()
+                connection = await self._dial()
                 try:
-                    await _LeaseConnection(line, self._holder, self._limits, self).run()
+                    await _LeaseConnection(connection, self._holder, self._limits, self).run()
                 finally:
-                    line.abort()
+                    connection.abort()
             except _LeaseRefusedError as refusal:
                 if refusal.fault.code in (FaultCode.DENIED, FaultCode.PROTOCOL):
                     pause_s = self._limits.stranger_s
@@ -154,9 +154,13 @@ class _LeaseConnection:
     """One connection to a hub: seats announced on it, and pending requests."""
 
     def __init__(
-        self, line: SealedConnection, holder: SeatHolder, limits: LeaseLimits, leases: LeaseClient
+        self,
+        connection: SealedConnection,
+        holder: SeatHolder,
+        limits: LeaseLimits,
+        leases: LeaseClient,
     ) -> None:
-        self._line = line
+        self._connection = connection
         self._holder = holder
         self._limits = limits
         self._leases = leases
@@ -176,14 +180,16 @@ class _LeaseConnection:
             give_up_at = waited_for + self._leases.patience_s
             try:
                 async with asyncio.timeout_at(min(due, give_up_at)):
-                    tlv = await self._line.receive()
+                    tlv = await self._connection.receive()
             except TimeoutError:
                 if self._pending and self._loop.time() >= give_up_at:
                     self._leases.unanswered()
                     raise UnreachableError("the hub did not answer in time") from None
                 continue
             if tlv is None:
-                raise UnreachableError(f"the connection ended: {self._line.error or 'closed'}")
+                raise UnreachableError(
+                    f"the connection ended: {self._connection.error or 'closed'}"
+                )
             self._handle(tlv)
 
     def _ask(self, now: float) -> None:
@@ -198,7 +204,7 @@ class _LeaseConnection:
         self._announced.update((hold.seat, number) for hold in new)
         self._pending[number] = now
         said: list[Message] = [*map(LetGoMessage, gone), *new, RenewMessage(number)]
-        self._line.send(*map(encode, said))
+        self._connection.send(*map(encode, said))
 
     def _handle(self, tlv: Tlv) -> None:
         match decode(tlv):

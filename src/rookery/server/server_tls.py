@@ -143,15 +143,15 @@ class HubSignedTls:
         _log.info("a new certificate for %s", ", ".join(sorted(self._names)))
 
     async def _requested(self, request: bytes) -> CertifiedMessage:
-        line = await self._dialled()
+        connection = await self._dialled()
         try:
-            line.send(encode(CertifyMessage(request)))
+            connection.send(encode(CertifyMessage(request)))
             async with asyncio.timeout(_ANSWER_S):
-                tlv = await line.receive()
+                tlv = await connection.receive()
         except TimeoutError as error:
             raise UnreachableError("the hub does not answer in time") from error
         finally:
-            line.close()
+            connection.close()
         if tlv is None:
             raise UnreachableError("the hub closes without an answer; is it of an older version?")
         match decode(tlv):

@@ -48,21 +48,21 @@ HUB_EXPECTED_S = 86_400.0  # after its last connection
 class SealedPeer:
     """A device or client at the other end of a sealed connection."""
 
-    def __init__(self, line: SealedConnection) -> None:
-        self._line = line
+    def __init__(self, connection: SealedConnection) -> None:
+        self._connection = connection
 
     def send(self, message: bytes) -> None:
-        self._line.send(*split(message))
+        self._connection.send(*split(message))
 
     async def drained(self) -> None:
-        await self._line.drained()
+        await self._connection.drained()
 
     def dismiss(self, code: FaultCode, text: str) -> None:
-        self._line.send(encode(FaultMessage(code, text)))
-        self._line.close()
+        self._connection.send(encode(FaultMessage(code, text)))
+        self._connection.close()
 
     def abort(self) -> None:
-        self._line.abort()
+        self._connection.abort()
 
 
 class ServerListener:
@@ -81,7 +81,7 @@ class ServerListener:
         self._sessions = sessions
         self._admission = admission
         self._limits = limits
-        self._line_limits = SealedConnectionLimits(
+        self._connection_limits = SealedConnectionLimits(
             waiting_max=limits.waiting_max, unsent_bytes_max=limits.unsent_bytes_max
         )
         self._listener = ConnectionListener(admission, self._handle, _dismiss)
@@ -95,42 +95,42 @@ class ServerListener:
         await self._listener.close()
 
     def _accepted(self) -> SealedConnection:
-        return SealedConnection.accept(self._identity, self._line_limits, self._listener)
+        return SealedConnection.accept(self._identity, self._connection_limits, self._listener)
 
-    async def _handle(self, line: SealedConnection) -> None:
+    async def _handle(self, connection: SealedConnection) -> None:
         try:
-            await self._serve(line)
-            if line.error is not None:
+            await self._serve(connection)
+            if connection.error is not None:
                 self._admission.tally["rubbish"] += 1
         except TimeoutError:
             self._admission.tally["slow"] += 1
         except UnreachableError:  # before it proved anything
-            self._admission.tally["gone" if line.error is None else "rubbish"] += 1
+            self._admission.tally["gone" if connection.error is None else "rubbish"] += 1
         except RookeryError as error:
             code = _code(error)
             self._admission.tally[code.name.lower()] += 1
-            line.send(encode(FaultMessage(code, str(error))))
+            connection.send(encode(FaultMessage(code, str(error))))
         finally:
-            line.close()
-            await line.wait_closed(CLOSE_S)
+            connection.close()
+            await connection.wait_closed(CLOSE_S)
 
-    async def _serve(self, line: SealedConnection) -> None:
+    async def _serve(self, connection: SealedConnection) -> None:
         async with asyncio.timeout(self._limits.authenticate_s):
-            peer = await line.authenticated()
-            tlv = await line.receive()
+            peer = await connection.authenticated()
+            tlv = await connection.receive()
         if tlv is None:
             return
         match decode(tlv):
             case ReserveMessage() | ReleaseMessage() as order:
                 if peer != self._hub:
                     raise DeniedError("you are not the hub of this server")
-                await self._serve_hub(line, order)
+                await self._serve_hub(connection, order)
             case ArriveMessage() as request:
-                session = self._sessions.seat_device(request, peer, SealedPeer(line))
-                await self._serve_peer(line, session, idle_s=None)
+                session = self._sessions.seat_device(request, peer, SealedPeer(connection))
+                await self._serve_peer(connection, session, idle_s=None)
             case AttendMessage() as request:
-                session = self._sessions.seat_client(request, SealedPeer(line))
-                await self._serve_peer(line, session, idle_s=self._limits.idle_s)
+                session = self._sessions.seat_client(request, SealedPeer(connection))
+                await self._serve_peer(connection, session, idle_s=self._limits.idle_s)
             case other:
                 raise ProtocolError(f"no connection begins with {type(other).__name__} here")
 
@@ -140,16 +140,16 @@ class ServerListener:
             self._admission.expect(address, seconds, now)
 
     async def _serve_hub(
-        self, line: SealedConnection, first: ReserveMessage | ReleaseMessage
+        self, connection: SealedConnection, first: ReserveMessage | ReleaseMessage
     ) -> None:
-        self._expect([line.address[0]], HUB_EXPECTED_S)
+        self._expect([connection.address[0]], HUB_EXPECTED_S)
 
         def tell(message: Message) -> None:
-            line.send(encode(message))
+            connection.send(encode(message))
 
         try:
             self._obey(first, tell)
-            while (tlv := await _next(line, self._limits.idle_s)) is not None:
+            while (tlv := await _next(connection, self._limits.idle_s)) is not None:
                 self._obey(decode(tlv), tell)
         finally:
             self._sessions.hub_gone(tell)
@@ -168,12 +168,12 @@ class ServerListener:
                 raise ProtocolError(f"a hub does not say {type(order).__name__}")
 
     async def _serve_peer(
-        self, line: SealedConnection, session: PeerSession, idle_s: float | None
+        self, connection: SealedConnection, session: PeerSession, idle_s: float | None
     ) -> None:
         joiner = RpcJoiner()
         try:
-            line.send(encode(session.welcome))
-            while (tlv := await _next(line, idle_s)) is not None:
+            connection.send(encode(session.welcome))
+            while (tlv := await _next(connection, idle_s)) is not None:
                 if tlv.tag == ERROR:
                     session.finish()
                     return
@@ -185,22 +185,22 @@ class ServerListener:
             session.leave()
 
 
-def _dismiss(line: SealedConnection) -> None:
-    line.send(encode(FaultMessage(FaultCode.CLOSING, "the server stops")))
-    line.close()
+def _dismiss(connection: SealedConnection) -> None:
+    connection.send(encode(FaultMessage(FaultCode.CLOSING, "the server stops")))
+    connection.close()
 
 
-async def _next(line: SealedConnection, idle_s: float | None) -> Tlv | None:
+async def _next(connection: SealedConnection, idle_s: float | None) -> Tlv | None:
     """The next TLV; TimeoutError after `idle_s` without a sign of life."""
     while idle_s is not None:
-        until = line.received_at + idle_s
+        until = connection.received_at + idle_s
         try:
             async with asyncio.timeout_at(until):
-                return await line.receive()
+                return await connection.receive()
         except TimeoutError:
-            if line.received_at + idle_s <= until:
+            if connection.received_at + idle_s <= until:
                 raise
-    return await line.receive()
+    return await connection.receive()
 
 
 def _code(error: RookeryError) -> FaultCode:

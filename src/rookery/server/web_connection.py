@@ -46,10 +46,10 @@ Page = Callable[[str], HttpResponse]
 class WebConnectionOwner(Protocol):
     """Keeps count of the connections."""
 
-    def connected(self, line: "WebConnection") -> None:
+    def connected(self, connection: "WebConnection") -> None:
         """A new connection; `abort` it to refuse."""
 
-    def lost(self, line: "WebConnection") -> None:
+    def lost(self, connection: "WebConnection") -> None:
         """The connection is gone."""
 
 

@@ -43,20 +43,20 @@ class WebWelcome(msgspec.Struct, frozen=True):
 class WebPeer:
     """A client at the other end of a WebSocket."""
 
-    def __init__(self, line: WebConnection) -> None:
-        self._line = line
+    def __init__(self, connection: WebConnection) -> None:
+        self._connection = connection
 
     def send(self, message: bytes) -> None:
-        self._line.send(message)
+        self._connection.send(message)
 
     async def drained(self) -> None:
-        await self._line.drained()
+        await self._connection.drained()
 
     def dismiss(self, code: FaultCode, text: str) -> None:
-        self._line.close(CLOSE_CODE + code, text)
+        self._connection.close(CLOSE_CODE + code, text)
 
     def abort(self) -> None:
-        self._line.abort()
+        self._connection.abort()
 
 
 class WebListener:
@@ -92,49 +92,49 @@ class WebListener:
     def _accepted(self) -> WebConnection:
         return WebConnection(self._page, self._origins, self._limits, self._listener)
 
-    async def _handle(self, line: WebConnection) -> None:
+    async def _handle(self, connection: WebConnection) -> None:
         try:
             async with asyncio.timeout(self._limits.authenticate_s):
-                first = await line.receive()
+                first = await connection.receive()
             if first is not None:
-                await self._serve(line, first)
-            elif line.is_broken:
+                await self._serve(connection, first)
+            elif connection.is_broken:
                 self._admission.tally["rubbish"] += 1
         except TimeoutError:
             self._admission.tally["slow"] += 1
-            line.close(CLOSE_CODE + FaultCode.PROTOCOL, "no word for too long")
+            connection.close(CLOSE_CODE + FaultCode.PROTOCOL, "no word for too long")
         except AuthenticationError as error:
             self._admission.tally["no_seat"] += 1
-            line.close(CLOSE_CODE + FaultCode.NO_SEAT, str(error))
+            connection.close(CLOSE_CODE + FaultCode.NO_SEAT, str(error))
         finally:
-            line.end()
-            await line.wait_closed(CLOSE_S)
+            connection.end()
+            await connection.wait_closed(CLOSE_S)
 
-    async def _serve(self, line: WebConnection, first: bytes) -> None:
+    async def _serve(self, connection: WebConnection, first: bytes) -> None:
         try:
             request = msgspec.json.decode(first, type=AttendMessage)
         except (msgspec.DecodeError, RecursionError) as error:
             raise AuthenticationError("begin with a seat and its ticket") from error
-        session = self._sessions.seat_client(request, WebPeer(line))
-        line.admit()
+        session = self._sessions.seat_client(request, WebPeer(connection))
+        connection.admit()
         try:
-            line.send(msgspec.json.encode(WebWelcome.of(session.welcome)))
-            await self._relay(line, session)
-            if line.is_done:
+            connection.send(msgspec.json.encode(WebWelcome.of(session.welcome)))
+            await self._relay(connection, session)
+            if connection.is_done:
                 session.finish()
         finally:
             session.leave()
 
-    async def _relay(self, line: WebConnection, session: PeerSession) -> None:
+    async def _relay(self, connection: WebConnection, session: PeerSession) -> None:
         """A browser answers pings by itself, so silence means that it is gone."""
         while True:
             try:
                 async with asyncio.timeout(self._limits.ping_s):
-                    message = await line.receive()
+                    message = await connection.receive()
             except TimeoutError:
-                if self._loop.time() - line.received_at > 3 * self._limits.ping_s:
+                if self._loop.time() - connection.received_at > 3 * self._limits.ping_s:
                     raise
-                line.ping()
+                connection.ping()
                 continue
             if message is None:
                 return
@@ -142,5 +142,5 @@ class WebListener:
             await session.drained()
 
 
-def _dismiss(line: WebConnection) -> None:
-    line.close(CLOSE_CODE + FaultCode.CLOSING, "the server stops")
+def _dismiss(connection: WebConnection) -> None:
+    connection.close(CLOSE_CODE + FaultCode.CLOSING, "the server stops")

@@ -54,8 +54,8 @@ class _LeasedSeat(msgspec.Struct, frozen=True):
 class _LeasingServer:
     """A connected server and its seats."""
 
-    def __init__(self, line: SealedConnection, hashname: str) -> None:
-        self.line = line
+    def __init__(self, connection: SealedConnection, hashname: str) -> None:
+        self.connection = connection
         self.hashname = hashname
         self.seats: dict[str, _LeasedSeat] = {}
         self.requested = 0  # the last RENEW, and the last that was answered
@@ -82,22 +82,22 @@ class LeaseService:
         return sum(len(server.seats) for server in self._servers)
 
     async def serve(
-        self, line: SealedConnection, first: HoldMessage | RenewMessage
+        self, connection: SealedConnection, first: HoldMessage | RenewMessage
     ) -> FaultMessage | None:
         """Serve an authenticated server; returns when its connection may be closed."""
-        assert line.peer is not None
-        server = _LeasingServer(line, line.peer)
+        assert connection.peer is not None
+        server = _LeasingServer(connection, connection.peer)
         if not await self._known([server.hashname]):
             return _forgotten()
-        line.trust(_LIMITS)
-        self._expect(line.address[0], EXPECTED_S)
+        connection.trust(_LIMITS)
+        self._expect(connection.address[0], EXPECTED_S)
         self._servers.add(server)
         try:
             message: messages.Message = first
             while True:
                 self._take(server, message)
                 async with asyncio.timeout(IDLE_S):
-                    tlv = await line.receive()
+                    tlv = await connection.receive()
                 if tlv is None:
                     return None
                 message = messages.decode(tlv)
@@ -139,16 +139,16 @@ class LeaseService:
         for (server, seat), objection in zip(seats, objections, strict=True):
             if objection and server.seats.pop(seat.hold.seat, None) is not None:
                 self.tally["released"] += 1
-                server.line.send(messages.encode(ReleaseMessage(seat.hold.seat, objection)))
+                server.connection.send(messages.encode(ReleaseMessage(seat.hold.seat, objection)))
         for server, number in zip(waiting, requested, strict=True):
             server.answered = number
             if server.hashname in known:
                 self.tally["renewed"] += 1
-                server.line.send(messages.encode(RenewedMessage(number)))
+                server.connection.send(messages.encode(RenewedMessage(number)))
             else:
                 self.tally["forgotten"] += 1
-                server.line.send(messages.encode(_forgotten()))
-                server.line.close()
+                server.connection.send(messages.encode(_forgotten()))
+                server.connection.close()
 
     async def _known(self, servers: list[str]) -> set[str]:
         """The servers that the registry has."""

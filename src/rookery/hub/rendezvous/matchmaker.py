@@ -64,7 +64,7 @@ class Matchmaker:
         self._loop = asyncio.get_running_loop()
         self._rendezvous: dict[int, RendezvousDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connections = itertools.count(1)
+        self._numbers = itertools.count(1)
         self.tally: Counter[str] = Counter()  # steps by name, and what went wrong
 
     @property
@@ -82,30 +82,30 @@ class Matchmaker:
     def called(self, wish: int) -> None:
         """A report of the device was answered by a call."""
         if (rendezvous := self._rendezvous.get(wish)) is not None:
-            rendezvous.tell(DeviceReported())
+            rendezvous.enqueue(DeviceReported())
         elif len(self._tasks) < RENDEZVOUS_MAX:
             self._own(self._say_called(wish))
 
     async def cancel(self, wish: Wish) -> None:
         """Its client no longer waits."""
         if (rendezvous := self._rendezvous.get(wish.id)) is not None:
-            rendezvous.tell(ClientGone())
+            rendezvous.enqueue(ClientGone())
             return
         step = WishStep(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
         await self._hot.add_step(step)  # the hub with the device watches, and ends it
         await self._hot.end_wish(wish.id)
 
     async def serve_device(
-        self, line: SealedConnection, ask: messages.AskMessage
+        self, connection: SealedConnection, ask: messages.AskMessage
     ) -> FaultMessage | None:
         """Serve a device that asks where to go; returns when its connection may be closed."""
         wish = await self._hot.wish(ask.wish)
         if wish is None:
             return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
         (entry,) = await self._hot.entries([wish.mac])
-        if entry is None or entry.hashname != line.peer:
-            address = f"{line.address[0]}:{line.address[1]}"
-            detail = f"{line.peer} asked for a wish for another's router"
+        if entry is None or entry.hashname != connection.peer:
+            address = f"{connection.address[0]}:{connection.address[1]}"
+            detail = f"{connection.peer} asked for a wish for another's router"
             self._note(SecurityEvent("foreign key", wish.mac, address, detail))
             return FaultMessage(FaultCode.DENIED, "this wish is for another device")
         rendezvous = self._rendezvous.get(wish.id) or self._take_over(wish, entry)
@@ -113,13 +113,13 @@ class Matchmaker:
             return FaultMessage(FaultCode.BUSY, "another hub sees to it")
         if self._rendezvous.get(wish.id) is not rendezvous:  # it has just ended
             return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
-        await self._stay(rendezvous, line, wish.id)
+        await self._stay(rendezvous, connection, wish.id)
         return None
 
     async def close(self) -> None:
         """End every rendezvous, and tell their clients."""
         for rendezvous in self._rendezvous.values():
-            rendezvous.tell(ClientGone())
+            rendezvous.enqueue(ClientGone())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1.0):
                 while self._rendezvous:
@@ -128,17 +128,19 @@ class Matchmaker:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _stay(self, rendezvous: RendezvousDriver, line: SealedConnection, wish: int) -> None:
+    async def _stay(
+        self, rendezvous: RendezvousDriver, connection: SealedConnection, wish: int
+    ) -> None:
         """Serve until the rendezvous closes the connection."""
-        connection = next(self._connections)
-        rendezvous.add_device(connection, line)
+        number = next(self._numbers)
+        rendezvous.add_device(number, connection)
         try:
-            while (ask := await _ask(line)) is not None:
+            while (ask := await _ask(connection)) is not None:
                 if ask.wish != wish:
                     raise DecodeError("one connection is for one wish")
-                rendezvous.tell(DeviceAsked(connection))
+                rendezvous.enqueue(DeviceAsked(number))
         finally:
-            rendezvous.tell(DeviceLost(connection))
+            rendezvous.enqueue(DeviceLost(number))
 
     def _take_over(self, wish: Wish, entry: FleetEntry) -> RendezvousDriver | None:
         if len(self._rendezvous) >= RENDEZVOUS_MAX:
@@ -183,9 +185,9 @@ class Matchmaker:
         task.add_done_callback(self._tasks.discard)
 
 
-async def _ask(line: SealedConnection) -> messages.AskMessage | None:
+async def _ask(connection: SealedConnection) -> messages.AskMessage | None:
     """The device's next question; None once it has gone."""
-    tlv = await line.receive()
+    tlv = await connection.receive()
     if tlv is None:
         return None
     message = messages.decode(tlv)

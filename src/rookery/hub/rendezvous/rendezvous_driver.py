@@ -81,7 +81,7 @@ class RendezvousDriver:
         self._has_events = asyncio.Event()
         self._known: list[ServerLoad] = []  # as of the event that is being handled
         self._said: deque[WishStep] = deque(maxlen=EVENTS_MAX)  # our own, to know them again
-        self._lines: dict[int, SealedConnection] = {}
+        self._connections: dict[int, SealedConnection] = {}
         self._calls: dict[str, SeatReservation] = {}
         self._is_leased = False
 
@@ -89,7 +89,7 @@ class RendezvousDriver:
     def wish(self) -> Wish:
         return self._core.wish
 
-    def tell(self, event: RendezvousEvent) -> None:
+    def enqueue(self, event: RendezvousEvent) -> None:
         """Queue an event; if the queue is full it is dropped, and a deadline recovers."""
         if len(self._events) < EVENTS_MAX:
             self._events.append(event)
@@ -101,9 +101,9 @@ class RendezvousDriver:
             self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
         return self._is_leased
 
-    def add_device(self, connection: int, line: SealedConnection) -> None:
-        self._lines[connection] = line
-        self.tell(DeviceAsked(connection))
+    def add_device(self, number: int, connection: SealedConnection) -> None:
+        self._connections[number] = connection
+        self.enqueue(DeviceAsked(number))
 
     async def run(self, *, is_ours: bool) -> None:
         """`is_ours`: the wish was made here, so that this hub also says the first step."""
@@ -116,8 +116,8 @@ class RendezvousDriver:
             watching.cancel()
             for call in self._calls.values():
                 call.close()
-        for line in self._lines.values():
-            line.close()
+        for connection in self._connections.values():
+            connection.close()
         await self._end_lease()
 
     async def _next(self, deadline: float) -> RendezvousEvent:
@@ -162,10 +162,10 @@ class RendezvousDriver:
                 self._calls[seat].release()
                 with contextlib.suppress(UnreachableError):  # it expires by itself
                     await self._hot.unreserve(server, seat)
-            case DirectDevice(connection, direction):
-                self._lines[connection].send(messages.encode(direction))
-            case CloseDevice(connection, fault):
-                self._close_device(connection, fault)
+            case DirectDevice(number, direction):
+                self._connections[number].send(messages.encode(direction))
+            case CloseDevice(number, fault):
+                self._close_device(number, fault)
             case CloseServer(seat):
                 self._calls.pop(seat).close()
             case EndWish():
@@ -174,7 +174,7 @@ class RendezvousDriver:
     async def _reserve(
         self, server: ServerLoad, message: messages.ReserveMessage, tasks: asyncio.TaskGroup
     ) -> None:
-        call = SeatReservation(self._identity, server, message, self.tell)
+        call = SeatReservation(self._identity, server, message, self.enqueue)
         self._calls[message.seat] = call
         with contextlib.suppress(UnreachableError):  # the server counts its seats itself
             await self._hot.reserve(server.hashname, message.seat, RESERVATION_S)
@@ -182,17 +182,17 @@ class RendezvousDriver:
             self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
         tasks.create_task(call.run())
 
-    def _close_device(self, connection: int, fault: messages.FaultMessage | None) -> None:
-        line = self._lines.pop(connection)
+    def _close_device(self, number: int, fault: messages.FaultMessage | None) -> None:
+        connection = self._connections.pop(number)
         if fault is not None:
-            line.send(messages.encode(fault))
-        line.close()
+            connection.send(messages.encode(fault))
+        connection.close()
 
     async def _watch(self) -> None:
         """Other hubs' steps with this wish."""
         async for step in self._hot.steps(self.wish.id):
             if step not in self._said:
-                self.tell(StepElsewhere(step))
+                self.enqueue(StepElsewhere(step))
 
     async def _insist(self, work: Callable[[], Awaitable[None]]) -> None:
         give_up_at = self._loop.time() + INSIST_S

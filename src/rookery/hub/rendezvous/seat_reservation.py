@@ -28,7 +28,7 @@ class SeatReservation:
         self._load = server
         self._message = message
         self._tell = tell
-        self._line: SealedConnection | None = None
+        self._connection: SealedConnection | None = None
         self._is_released = False
 
     async def run(self) -> None:
@@ -44,17 +44,17 @@ class SeatReservation:
     def release(self) -> None:
         """The seat is not needed; a call that is still being made is not worth going on with."""
         self._is_released = True
-        if self._line is not None:
-            self._line.send(messages.encode(messages.ReleaseMessage(self._message.seat)))
+        if self._connection is not None:
+            self._connection.send(messages.encode(messages.ReleaseMessage(self._message.seat)))
 
     def close(self) -> None:
         """End the connection once everything is written."""
-        if self._line is not None:
-            self._line.close()
+        if self._connection is not None:
+            self._connection.close()
 
     async def _talk(self) -> str:
         host, _, port = self._load.tcp.rpartition(":")
-        self._line = line = await SealedConnection.dial(
+        self._connection = connection = await SealedConnection.dial(
             self._identity,
             self._load.hashname,
             self._load.key2a,
@@ -65,10 +65,10 @@ class SeatReservation:
         )
         if self._is_released:
             raise UnreachableError("no longer needed")
-        line.send(messages.encode(self._message))
-        while (message := await line.receive()) is not None:
+        connection.send(messages.encode(self._message))
+        while (message := await connection.receive()) is not None:
             self._pass_on(message)
-        return str(line.error or "it closed the connection")
+        return str(connection.error or "it closed the connection")
 
     def _pass_on(self, message: Tlv) -> None:
         match messages.decode(message):
