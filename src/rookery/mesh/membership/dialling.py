@@ -33,7 +33,7 @@ class _DialTarget:
 
 
 class Dialling:
-    """The members we should be linked with and are not."""
+    """The members that should have a link and have none."""
 
     __slots__ = ("_heap", "_next_start", "_random", "_trying", "_wishes")
 
@@ -55,7 +55,7 @@ class Dialling:
         return self._trying
 
     def want(self, node: NodeId, now: float) -> None:
-        """Have a member dialled, unless that is so already."""
+        """Dial a member when it is its turn."""
         if node not in self._wishes:
             wish = self._wishes[node] = _DialTarget(now + START_S * self._chance())
             self._enter(node, wish.due)
@@ -94,7 +94,7 @@ class Dialling:
         return max(self._heap[0][0], self._next_start) if self._heap else None
 
     def take_due(self, now: float) -> list[NodeId]:
-        """Whom to dial now; each is being tried until it is `done` or `failed`."""
+        """The members to dial now; each is tried until it is `done` or `failed`."""
         due: list[NodeId] = []
         while (deadline := self.deadline) is not None and deadline <= now:
             node = self._heap[0][1]

@@ -45,7 +45,7 @@ class RejectedRedemption(msgspec.Struct, frozen=True):
 
 
 class IssuedInvitation(msgspec.Struct, frozen=True):
-    """One invitation that was given out."""
+    """One issued invitation."""
 
     digest: bytes  # of the secret
     roles: frozenset[str]
@@ -71,7 +71,7 @@ class IssuedInvitation(msgspec.Struct, frozen=True):
 
 
 class IssuedInvitations:
-    """All that one inviter gave out and still remembers, oldest first."""
+    """The invitations that one inviter issued and still remembers, oldest first."""
 
     def __init__(self, invited: Iterable[IssuedInvitation] = ()) -> None:
         self._invited = {one.digest: one for one in invited}
@@ -83,7 +83,7 @@ class IssuedInvitations:
         return any(one.state(unix_s) == "open" for one in self)
 
     def add(self, invited: IssuedInvitation, unix_s: float) -> None:
-        """Remember one more; what is over makes room, what is open never does."""
+        """Remember an invitation; closed ones make room, open ones never do."""
         if len(self._invited) >= INVITATIONS_MAX:
             over = next((one for one in self if one.state(unix_s) != "open"), None)
             if over is None:
@@ -143,7 +143,7 @@ class RedemptionAttempts:
         self._own: OrderedDict[str, TokenBucket] = OrderedDict()
 
     def begin(self, hashname: str, now: float) -> None:
-        """ProtocolError when it is too much."""
+        """ProtocolError above the rate limit."""
         own = self._own.get(hashname)
         if own is None:
             own = self._own[hashname] = TokenBucket(self.OWN_RATE, self.OWN_BURST, now)

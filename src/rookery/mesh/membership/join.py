@@ -40,7 +40,7 @@ _PARTS_AT = SIGNATURE_SIZE + KEY_SIZE
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
-    """What a joiner shows and wants."""
+    """A joiner's request and proof."""
 
     secret: bytes
     name: str
@@ -94,7 +94,7 @@ class JoinRequest(msgspec.Struct, frozen=True):
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """What makes the joiner a member, and where the realm is."""
+    """The certificate for the joiner, and the inviter's link."""
 
     certificate: bytes
     link: LinkAddress

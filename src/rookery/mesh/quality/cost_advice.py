@@ -36,7 +36,7 @@ class CostAdvice:
         self.learned: TrustedArtifact[Advice] | None = None
 
     def heed(self, artifact: bytes | None) -> None:
-        """Follow this from now on, and nothing else; None: nothing at all.
+        """Follow this advice from now on, or none.
 
         RemoteError if it is not advice of a trusted advisor; then no advice is followed.
         """
@@ -50,23 +50,23 @@ class CostAdvice:
             self._links = {(link.a, link.b): link for link in links}
 
     def is_current(self, unix_s: float) -> bool:
-        """Whether there is an advice whose time has come and not passed."""
+        """True if there is an advice that is valid now."""
         return self.learned is not None and self.learned.is_current(unix_s * 1000)
 
     def factor(self, peer: str, unix_s: float) -> float:
-        """By how much our link with this member is dearer than measured, now."""
+        """The factor on the measured cost of our link with this member, now."""
         window = self.window(self._membership.own.hashname, peer, unix_s)
         return 1.0 if window is None else window.weighted
 
     def window(self, one: str, other: str, unix_s: float) -> "AdviceWindow | None":
-        """What holds for a link now."""
+        """The advice window of a link that is open now."""
         link = self._links.get((one, other) if one < other else (other, one))
         if link is None or not self.is_current(unix_s):
             return None
         return link.window_at(int(unix_s * 1000))
 
     def remarks(self, explanation: RouteExplanation, unix_s: float) -> list[RouteRemark]:
-        """What it says of the links that were weighed."""
+        """Remarks on advised links of an explanation."""
         if self.learned is None:
             return []
         remarks = []

@@ -49,7 +49,7 @@ class StreamEstimate(msgspec.Struct, frozen=True):
     rate: float | None  # bytes per second
 
     def delay_s(self, size: int) -> float:
-        """When a datagram sent now would be there."""
+        """Seconds until a datagram that is sent now would arrive."""
         return self.trip_s + ((self.queue_size + size) / self.rate if self.rate else 0.0)
 
 

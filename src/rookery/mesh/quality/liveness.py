@@ -38,7 +38,7 @@ _PATIENCE_S = 1.0
 
 
 class PathCondition(Enum):
-    """Of a path, and of a neighbour by its best path."""
+    """The condition of a path, and of a neighbour by its best path."""
 
     JOINING = "joining"  # never yet proved
     UP = "up"
@@ -114,22 +114,22 @@ class PathLiveness:
         return self._next_s
 
     def loaded(self, size_out: int) -> None:
-        """So much went out here that was no ping."""
+        """Note bytes sent over the path other than pings."""
         self._unproven_size += size_out
 
     def carried(self, now: float) -> None:
-        """There is traffic, either way."""
+        """Note traffic in either direction."""
         self._busy_until = now + BUSY_S
         self._hasten(now)
 
     def ask(self, now: float) -> None:
-        """There is reason to doubt the path: the next ping is due, those after it come quickly."""
+        """Doubt the path: the next ping is due now, and the following ones come quickly."""
         self._busy_until = now + BUSY_S
         if self.condition is not PathCondition.DOWN:
             self._next_s = now
 
     def tick(self, now: float) -> LivenessPing | None:
-        """Count what is missed; the ping to send, when one is due."""
+        """Count missed pings; the ping to send, if one is due."""
         self._count_missed(now)
         if now < self._next_s:
             return None
@@ -145,7 +145,7 @@ class PathLiveness:
         return LivenessPing(self._sequence, size, int(interval_s))
 
     def answered(self, sequence: int, size: int, now: float) -> None:
-        """An answer came; what was sent before it is forgiven."""
+        """Note an answer; it also forgives the pings before it."""
         waiting = next((ping for ping in self._waiting if ping.sequence == sequence), None)
         if waiting is None:
             return  # a later one was answered before it

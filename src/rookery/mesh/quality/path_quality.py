@@ -36,7 +36,7 @@ class PingHistory:
         self._span = 0  # how many of the bits count
 
     def add(self, sequence: int) -> None:
-        """A ping came, perhaps late or for the second time."""
+        """Note a ping, perhaps a late or repeated one."""
         ahead = sequence - self.highest
         if self.highest == 0 or ahead <= -HISTORY_SIZE:
             # So far back is not late: the peer counts anew.
@@ -81,7 +81,7 @@ _SENT_MAX = 64
 
 
 class StreamMeasure(msgspec.Struct, frozen=True):
-    """What the system knows of a stream by itself (`TCP_INFO`)."""
+    """What the system measures of a stream (`TCP_INFO`)."""
 
     rtt_s: float
     rttvar_s: float
@@ -113,7 +113,7 @@ class Minima:
 
 
 class PathQuality:
-    """The numbers of one path."""
+    """The measurements of one path."""
 
     __slots__ = (
         "_baseline",
@@ -171,7 +171,7 @@ class PathQuality:
     # --- our pings ---
 
     def sent(self, sequence: int, now: float) -> None:
-        """A ping of ours left."""
+        """Note a ping that we sent."""
         if len(self._sent) == _SENT_MAX:
             self._unanswered.pop(self._sent[0][0], None)
         self._sent.append((sequence, now))
@@ -180,7 +180,7 @@ class PathQuality:
     def answered(
         self, sequence: int, received_us: int, replied_us: int, now: float
     ) -> float | None:
-        """The round trip of an answered ping; None where the numbers make no sense."""
+        """The round trip of an answered ping; None when its times are impossible."""
         sent_s = self._unanswered.pop(sequence, None)
         if sent_s is None:
             return None
@@ -200,7 +200,7 @@ class PathQuality:
     def report_received(
         self, report: PingReport, at_us: int, now: float, *, is_limited: bool
     ) -> None:
-        """The peer's report; `is_limited`: we had more to send than the path took."""
+        """Take in the peer's report; `is_limited` if we had more to send than the path took."""
         if report.heard > (self._sent[-1][0] if self._sent else 0):
             raise ProtocolError("the peer heard a beat that was never sent")
         self._count_losses(report, now)
@@ -209,19 +209,19 @@ class PathQuality:
     # --- the peer's pings ---
 
     def ping_received(self, sequence: int, next_s: int, now: float) -> None:
-        """A ping of the peer came, and says when the next one will at the latest."""
+        """Note a ping of the peer, and when the next one is due at the latest."""
         self._history.add(sequence)
         self._ping_received_at, self._next_s = now, next_s
 
     @property
     def report(self) -> PingReport:
-        """What to tell the peer."""
+        """The report for the peer."""
         return PingReport(self._history.highest, self._history.bits, self.received_size)
 
     # --- what the system tells ---
 
     def stream_measured(self, measure: StreamMeasure, now: float) -> None:
-        """Repeated segments are lost packets that a stream hides from pings."""
+        """Estimate the stream's loss by its retransmissions, which pings do not show."""
         previous, self.stream = self.stream, measure
         self.floor_s = measure.rtt_min_s or 0.0
         if measure.rate is not None:
@@ -264,7 +264,7 @@ class PathQuality:
         return self._rates[0][1] if self._rates else None
 
     def cost_us(self, now: float, offset_us: int = 0, advice: float = 1.0) -> int | None:
-        """What it costs to send here; None before the first round trip."""
+        """The cost of the path; None before the first round trip."""
         if self.srtt_s is None:
             return None
         arrive_out = 1 - min(self.loss_out, _LOSS_MAX)
@@ -281,7 +281,7 @@ class PathQuality:
     # --- inside ---
 
     def _floor_s(self, now: float) -> float:
-        """What a round trip takes at least, by no word of the peer's."""
+        """The minimum round trip, without relying on the peer's claims."""
         return max(self._elapsed.least(now) or 0.0, self.floor_s)
 
     def _sample(self, rtt_s: float, now: float) -> None:
@@ -297,7 +297,7 @@ class PathQuality:
         self._minima.add(rtt_s, now)
 
     def _count_losses(self, report: PingReport, now: float) -> None:
-        """Which of our last pings the peer has, and which it should have by now."""
+        """Count which of our last pings the peer received."""
         if self._baseline is None and report.heard:
             # Before that the peer may not have been there to hear.
             self._baseline = report.heard - report.history.bit_length() + 1
@@ -314,7 +314,7 @@ class PathQuality:
         self._pings_lost = 1 - sum(recent) / len(recent) if recent else 0.0
 
     def _measure_rate(self, size: int, at_us: int, now: float, *, is_limited: bool) -> None:
-        """How much arrived between two reports, by the peer's clock."""
+        """Measure the rate between two reports, by the peer's clock."""
         if self._reported_us is not None:
             elapsed_s = (at_us - self._reported_us) / 1e6
             shortest_s, longest_s = _RATE_INTERVAL_S

@@ -11,7 +11,7 @@ from rookery.wire.link.path import Path
 
 
 class PathRow(msgspec.Struct, frozen=True):
-    """One path, at one moment."""
+    """One path's figures at one moment."""
 
     path: Path
     condition: PathCondition

@@ -19,7 +19,7 @@ MeasureStream = Callable[[Path], StreamMeasure | None]
 
 
 class _StreamQueue:
-    """One stream's, as of the last look."""
+    """One stream's queue, as of the last measurement."""
 
     __slots__ = ("is_long", "look_at", "since")
 
@@ -39,7 +39,7 @@ class StandingQueues:
         self._queues: dict[Path, _StreamQueue] = {}
 
     def is_long(self, path: Path, now: float) -> bool:
-        """Whether what is sent there now waits for long."""
+        """True if there is a standing queue."""
         if self._measure is None:
             return False
         queue = self._queues.get(path)

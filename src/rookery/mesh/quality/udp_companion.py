@@ -141,7 +141,7 @@ class UdpCompanion:
             self.close()
 
     def close(self) -> None:
-        """Back to the beginning."""
+        """Forget the path and return to OFF."""
         self._forget_path()
         self.master, self.reason = None, "no stream"
         self.state = UdpCompanionState.OFF
@@ -151,7 +151,7 @@ class UdpCompanion:
     # --- what arrives ---
 
     def frame_received(self, frame: CompanionFrame, path: Path, now: float) -> None:
-        """Something was said over `path`, which must be a stream."""
+        """Take in a COMPANION frame over `path`, which must be a stream."""
         if frame.kind is CompanionKind.OFFER:
             self._offered(frame.attempt, path, now)
         elif (
@@ -278,7 +278,7 @@ class UdpCompanion:
         return self.monitor
 
     def _monitor_of(self, attempt: int, path: Path, now: float) -> PathMonitor | None:
-        """The watch that a datagram belongs to; who accepted learns here where the peer is."""
+        """The monitor of a datagram's path; the accepting side learns the peer's address here."""
         if attempt != self._attempt or self.master is None or not isinstance(path, NetPath):
             return None
         if self.monitor is not None:
@@ -303,7 +303,7 @@ class UdpCompanion:
             self._send_heard(asks=False)
 
     def _judge(self, now: float) -> None:
-        """Go where results and pings say."""
+        """Change the state by probe results and pings."""
         if self.monitor is None:
             return
         if self.state is UdpCompanionState.PROBING:
@@ -352,7 +352,7 @@ class UdpCompanion:
         self.path = self.monitor = None
 
     def _complaint(self) -> str:
-        """What the results say about the path."""
+        """What is wrong with the path, by the probe results."""
         if self.monitor is None:
             return "no datagram came" if not self._we_offered else "the offer was not answered"
         if not self._sizes_received | self._sizes_confirmed:

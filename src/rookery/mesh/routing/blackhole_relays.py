@@ -28,7 +28,7 @@ _Relay = tuple[NodeId, NodeId]  # the destination, and the relay that is passed 
 
 
 class SuspectedRelay(msgspec.Struct, frozen=True):
-    """Why a relay is passed over on routes to one member."""
+    """A relay that is passed over for one destination, and why."""
 
     relay: NodeId
     route: RouteNodes  # that failed
@@ -37,7 +37,7 @@ class SuspectedRelay(msgspec.Struct, frozen=True):
 
 
 class BlackholeRelays:
-    """What one node passes over for now."""
+    """The relays that one node passes over for now."""
 
     __slots__ = ("_doubts", "_lasted_s", "_patient_until", "_proven_s", "version")
 
@@ -63,7 +63,7 @@ class BlackholeRelays:
         return now < self._proven_s.get(relay, -PROVEN_S) + PROVEN_S
 
     def failed(self, nodes: RouteNodes, reason: str, now: float) -> None:
-        """Pass over the relays of this route, but those proven by others, if that leaves any.
+        """Pass over the relays of this route, except proven ones, unless all are proven.
 
         A route without relays is a link of our own, which is watched more closely than that.
         """
@@ -83,7 +83,7 @@ class BlackholeRelays:
         _put(self._patient_until, destination, now + PATIENCE_S)
 
     def forgive(self, destination: NodeId, route: RouteNodes) -> None:
-        """There is another explanation for what was lost along this route."""
+        """Clear the relays of this route: its losses have another explanation."""
         for key in [(destination, relay) for relay in route[1:-1]]:
             doubt = self._doubts.get(key)
             if doubt is not None and doubt.route == route:
@@ -92,7 +92,7 @@ class BlackholeRelays:
                 self.version += 1
 
     def clear(self, destination: NodeId, relay: NodeId) -> None:
-        """Packets for this destination come over this relay after all."""
+        """Clear a relay: packets for this destination do arrive over it."""
         if self._doubts.pop((destination, relay), None) is not None:
             self._lasted_s.pop((destination, relay), None)
             self.version += 1
@@ -104,7 +104,7 @@ class BlackholeRelays:
         return sum((nodes[-1], relay) in self._doubts for relay in nodes[1:-1])
 
     def towards(self, destination: NodeId) -> list[SuspectedRelay]:
-        """Who is passed over on routes to a node."""
+        """The relays that are passed over for a destination."""
         return [doubt for doubt in self if doubt.route[-1] == destination]
 
     def __iter__(self) -> Iterator[SuspectedRelay]:

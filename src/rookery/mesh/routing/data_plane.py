@@ -35,7 +35,7 @@ _DESTINATIONS_MAX: Final = 1024
 
 
 class DataPlane:
-    """What forwarding needs of its node, joined with what the node needs of forwarding."""
+    """Forwarding, route selection, echoes and path errors of one node, connected."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class DataPlane:
         return self.forwarder.send(route, packet, ForwardKind.PACKET, DatagramClass.RELIABLE_OK)
 
     def try_out(self, route: RouteNodes, packet: Octets, now: float) -> bool:
-        """As any packet would go along this route; it is no traffic of its own."""
+        """Send a probe along this route as any packet; it does not count as traffic."""
         self.now = now
         return self.forwarder.send(route, packet)
 
@@ -109,7 +109,7 @@ class DataPlane:
     def ask(
         self, destination: NodeId, now: float, *, hop_limit: int = HOP_LIMIT_MAX, size: int
     ) -> bytes:
-        """Send an echo request where packets go now; its token."""
+        """Send an echo request along the current route; its token."""
         self.now = now
         choice = self._table.to(destination, now)
         if choice is None:
@@ -118,13 +118,13 @@ class DataPlane:
         return self.echoes.ask(nodes, now, hop_limit=hop_limit, size=size)
 
     def doubt(self, destination: NodeId, now: float) -> None:
-        """No handshake comes back from there: pass over the route that ours took, if it may be."""
+        """No handshake is answered: pass over the relays of the route that ours took."""
         route = self._handshake_routes.get(destination)
         if route is not None:
             self.blackhole_relays.unanswered(route, now)
 
     def _note_handshake(self, destination: NodeId, route: RouteNodes) -> None:
-        """Another route may be the best by the time that this one turns out to be silent."""
+        """Remember a handshake's route: the best one may have changed when it proves silent."""
         self._handshake_routes.pop(destination, None)
         if len(self._handshake_routes) == _DESTINATIONS_MAX:
             del self._handshake_routes[next(iter(self._handshake_routes))]

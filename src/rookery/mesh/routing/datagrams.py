@@ -31,7 +31,7 @@ class MeshDatagramArrived(msgspec.Struct, frozen=True):
 
 
 class DatagramService:
-    """What programs send, and what came for them."""
+    """Sends programs' datagrams, and keeps those that arrived for them."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class DatagramService:
         datagram_class: DatagramClass,
         deadline_s: float | None,
     ) -> bool:
-        """Whether it was sent; UsageError when it is larger than its class allows anywhere."""
+        """True if it was sent; UsageError when it is larger than its class allows."""
         neighbour = self._neighbourhood.get(hashname)
         if neighbour is not None and self._data_plane.usable(neighbour.member.node):
             fate = neighbour.send(_HEAD, (payload,), now, datagram_class, deadline_s)

@@ -69,7 +69,7 @@ class EchoFailed(msgspec.Struct, frozen=True):
 
 
 class EchoLost(msgspec.Struct, frozen=True):
-    """Nobody said anything in time."""
+    """Neither a reply nor an error arrived in time."""
 
     token: bytes
     route: RouteNodes
@@ -84,7 +84,7 @@ class _PendingEcho(msgspec.Struct, frozen=True):
 
 
 class Echoes:
-    """The requests of one node that are under way, and its replies to others."""
+    """The pending requests of one node, and its replies to others."""
 
     __slots__ = ("_pending", "_random", "_replies", "_send", "outcomes", "replied", "unexpected")
 
@@ -106,7 +106,7 @@ class Echoes:
         size: int = REQUEST_SIZE_MIN,
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
     ) -> bytes:
-        """Send a request and return its token, which its one outcome will bear.
+        """Send a request; its token, which its outcome has as well.
 
         A size that is too small for what the reply may grow to becomes large enough.
         """
@@ -124,7 +124,7 @@ class Echoes:
     def requested(
         self, route: RouteNodes, payload: bytes, now: float, arrived: float | None = None
     ) -> None:
-        """Somebody's request: answer it, if its neighbour has not caused too many answers."""
+        """Answer a request, within the rate limit of the neighbour that it came from."""
         request = EchoRequest.parse(payload)
         if not self._replies.take(route[-2], now):
             raise ProtocolError("too many echo requests")
@@ -176,7 +176,7 @@ class Echoes:
         return taken
 
     def forget(self, neighbour: NodeId) -> None:
-        """The neighbour is gone; so is what was kept about it."""
+        """Forget a neighbour that is gone."""
         self._replies.forget(neighbour)
 
     def _end(self, outcome: EchoOutcome) -> None:

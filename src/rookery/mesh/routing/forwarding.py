@@ -51,11 +51,11 @@ class ForwardingContext(Protocol):
     """What forwarding needs of its node."""
 
     def usable(self, neighbour: NodeId) -> bool:
-        """Whether there is a link to this node that works, as far as is known now."""
+        """True if a link to this node is up or suspect."""
         ...
 
     def sound(self, neighbour: NodeId) -> bool:
-        """Whether that link is usable, and nothing speaks against it."""
+        """True if the link is up and not suspect."""
         ...
 
     def send(
@@ -72,7 +72,7 @@ class ForwardingContext(Protocol):
         ...
 
     def is_busy(self, neighbour: NodeId) -> bool:
-        """Whether what is sent there has to wait for long, so that the origin should hear of it."""
+        """True if there is a standing queue, so that packets should be marked."""
         ...
 
     def deliver(self, kind: ForwardKind, arrival: Arrival, payload: Octets, now: float) -> None:
@@ -85,7 +85,7 @@ class ForwardingContext(Protocol):
 
 
 class _ForwardingStep(NamedTuple):
-    """What one head and route, from one neighbour, mean here."""
+    """What this node does with one head and route from one neighbour."""
 
     following: NodeId  # empty: the packet has arrived
     head: bytes  # for the following node; empty when the hop limit ends here
@@ -110,12 +110,12 @@ class Forwarder:
 
     @property
     def fates(self) -> dict[str, int]:
-        """What became of packets, by name; a fixed set of names."""
+        """Counts of packets by fate; the set of names is fixed."""
         return {"relayed": self.relayed, **self._fates}
 
     @property
     def remembered(self) -> int:
-        """Steps that are known by heart, at most `STEPS_MAX`."""
+        """The number of cached steps, at most `STEPS_MAX`."""
         return len(self._steps)
 
     def received(self, neighbour: NodeId, head: bytes, body: Octets, now: float) -> None:
@@ -150,7 +150,7 @@ class Forwarder:
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
         hop_limit: int = HOP_LIMIT_MAX,
     ) -> bool:
-        """Start a packet of our own along a route that begins here; False when it got nowhere."""
+        """Start a packet of our own along a route that begins here; False when it was not sent."""
         assert route[0] == self.node
         assert ROUTE_MIN <= len(route) <= ROUTE_MAX
         if not 1 <= hop_limit <= HOP_LIMIT_MAX:
@@ -166,7 +166,7 @@ class Forwarder:
         return self._sent(frame)
 
     def forget(self, neighbour: NodeId) -> None:
-        """The neighbour is gone; so is what was kept about it."""
+        """Forget a neighbour that is gone."""
         self._errors.forget(neighbour)
 
     def _learn(self, known: bytes, neighbour: NodeId, head: bytes, body: Octets) -> _ForwardingStep:
@@ -190,9 +190,9 @@ class Forwarder:
         return step
 
     def _relay_around(self, frame: Forward, now: float) -> None:
-        """The next node cannot be passed, or perhaps not (R8): then only if there is another route.
+        """The next node is down or suspect (R8): repair the route; a suspect one may stay in it.
 
-        Whether there is one is found out at once, not when the link is known to be dead.
+        It looks for a detour at once, not when the link is known to be down.
         """
         detoured = self._detoured(frame, frame.cursor)
         if not isinstance(detoured, str):
@@ -248,7 +248,7 @@ class Forwarder:
             self._fates["error sent"] += 1
 
     def _marked(self, following: NodeId, head: bytes) -> bytes:
-        """The head, with a word of warning if our queue is one of those that are long."""
+        """The head, marked if there is a standing queue."""
         if not self._site.is_busy(following):
             return head
         self._fates["marked"] += 1
@@ -264,5 +264,5 @@ class Forwarder:
 
 
 def _onward(frame: Forward) -> Forward:
-    """The frame as the following node gets it."""
+    """The frame for the following node."""
     return msgspec.structs.replace(frame, hop_limit=frame.hop_limit - 1, cursor=frame.cursor + 1)

@@ -34,7 +34,7 @@ def edge(u: NodeId, v: NodeId) -> Edge:
 
 
 class EdgeChange(NamedTuple):
-    """An edge to look at again: its cost or who may use it changed."""
+    """An edge whose cost or use by relays changed."""
 
     edge: Edge
     before_us: int | None
@@ -42,7 +42,7 @@ class EdgeChange(NamedTuple):
 
 
 class Graph:
-    """All that is claimed, and the edges which follow from it.
+    """All claims, and the edges that follow from them.
 
     `may_relay` says who carries others' packets. It is asked when a node claims something, and by
     `reconsider`.
@@ -64,7 +64,7 @@ class Graph:
         return self.claim(origin, {link.peer: link.cost_us for link in links})
 
     def claim(self, origin: NodeId, costs: Mapping[NodeId, int]) -> list[EdgeChange]:
-        """These, and no others, are the links of `origin` as it says."""
+        """Replace the claims of `origin`."""
         before = self._claims.get(origin, _NOTHING)
         if costs:
             self._claims[origin] = dict(costs)
@@ -102,7 +102,7 @@ class Graph:
         ]
 
     def avoid(self, u: NodeId, v: NodeId) -> list[EdgeChange]:
-        """Take this edge only where nothing else leads."""
+        """Use this edge only where there is no other route."""
         self._avoided.add(edge(u, v))
         return self._weigh_all(u, [v])
 
@@ -125,7 +125,7 @@ class Graph:
         return {peer: weight >> HOP_BITS for peer, weight in weights.items()}
 
     def seen_from(self, source: NodeId) -> "Graph":
-        """What `source` should make of the same claims: it knows its own links best, not we ours.
+        """The graph as `source` sees it: its own claims count for its links, not our measurements.
 
         Edges that we avoid count as before: what failed for us may not have failed for it.
         """
@@ -141,13 +141,13 @@ class Graph:
                 yield origin, peer, cost_us
 
     def claimed(self, u: NodeId, v: NodeId) -> tuple[int, int] | None:
-        """What both ends say that their link costs, the first one's word first."""
+        """The costs that both ends claim for their link, the first end's first."""
         here = self._claims.get(u, _NOTHING).get(v)
         there = self._claims.get(v, _NOTHING).get(u)
         return None if here is None or there is None else (here, there)
 
     def knows(self, node: NodeId) -> bool:
-        """Whether it claims anything, or we have a link to it."""
+        """True if the node claims anything, or we have a link to it."""
         return node in self._claims or node in self.weights
 
     def _weigh_all(self, node: NodeId, peers: list[NodeId]) -> list[EdgeChange]:

@@ -17,7 +17,7 @@ from rookery.wire.mesh.record import LOSS_MAX, Record, RecordLink
 
 
 class LinkClaim(msgspec.Struct, frozen=True, gc=False):
-    """What one end says of a link."""
+    """One end's claim about a link."""
 
     cost_us: int
     loss: float  # of what this end sends, 0 to 1

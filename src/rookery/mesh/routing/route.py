@@ -6,7 +6,7 @@ from rookery.wire.mesh.node_id import NodeId
 
 
 class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers behind every choice; `routes` tells how they are used."""
+    """The parameters of every choice; see `routes` for the rules."""
 
     detour_factor: float = 0.8  # a direct link counts this much of its cost
     hold_factor: float = 1.05  # the route in use stays while it counts no more than this × the best

@@ -31,7 +31,7 @@ Weights = dict[NodeId, dict[NodeId, int]]
 def explain_choice(
     routes: Routes, destination: NodeId, choice: RouteChoice | None, now: float
 ) -> RouteExplanation:
-    """Why `choice` is what it is; or why there is none."""
+    """Explain `choice`, or why there is none."""
     candidates: list[RouteCandidate] = []
     decision = None if choice is None else routes.decide(destination, choice)
     if decision is not None:
@@ -89,7 +89,7 @@ def _over_neighbours(
 
 
 def _obstructed(routes: Routes, destination: NodeId) -> Iterator[RouteCandidate]:
-    """The best route if this or that rule did not hold."""
+    """The best routes if one of the rules did not hold."""
     graph, source = routes.graph, routes.source
     yield from _one_sided(graph, source, destination)
     everybody = _supposed(graph.weights, set(graph.weights))

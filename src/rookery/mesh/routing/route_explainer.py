@@ -50,7 +50,7 @@ class RouteExplainer:
     def explain(
         self, source: NodeId, destination: NodeId, now: float, unix_s: float
     ) -> RouteExplanation:
-        """Every route worth a word; takes its time."""
+        """Explain the choice with all candidates; slow."""
         if source == self._table.routes.source:
             explanation = self._table.explain(destination, now)
             return self._remarked(explanation, self._passed_over(destination, now), unix_s)
@@ -60,7 +60,7 @@ class RouteExplainer:
         return self._remarked(explanation, self._grounds(source, unix_s), unix_s)
 
     def _passed_over(self, destination: NodeId, now: float) -> Iterator[RouteRemark]:
-        """Relays that nothing comes back over, and why we think so."""
+        """The relays that are passed over, and why."""
         doubts = self._blackhole_relays.towards(destination)
         yield from (
             RouteRemark(route, SILENT) for route in {one.route for one in doubts if not one.reason}
@@ -73,7 +73,7 @@ class RouteExplainer:
                 yield RouteRemark((doubt.relay,), text)
 
     def _grounds(self, source: NodeId, unix_s: float) -> Iterator[RouteRemark]:
-        """What an account of another's routes rests on."""
+        """Remarks on what the explanation of another member's routes is based on."""
         record = self._database.records.get(source)
         if record is None:
             yield RouteRemark((source,), "has told of no links that we know of")
@@ -94,7 +94,7 @@ class RouteExplainer:
         )
 
     def _disputes(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
-        """Links on those routes about which one end says something quite different."""
+        """Links on those routes whose ends claim very different costs."""
         for ends in explanation.edges():
             claims = self._table.routes.graph.claimed(*ends)
             if claims is None:
@@ -105,7 +105,7 @@ class RouteExplainer:
                 yield RouteRemark(ends, f"costs {said} as its ends say: the worse of both counts")
 
     def _holders(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
-        """Neighbours on those routes that would look nearer than they are."""
+        """Neighbours on those routes that claim implausible holding times."""
         own = self._table.routes.source
         for node, neighbour in self._neighbours.items():
             claimed_s = max(

@@ -50,7 +50,7 @@ CHOSEN = frozenset({RouteVerdict.CHEAPEST, RouteVerdict.DIRECT, RouteVerdict.HEL
 
 
 class RouteCandidate(msgspec.Struct, frozen=True):
-    """A route that was weighed."""
+    """A route that was considered."""
 
     route: Route
     verdict: RouteVerdict
@@ -68,7 +68,7 @@ class PreviousRoute(msgspec.Struct, frozen=True):
 
 
 class RouteRemark(msgspec.Struct, frozen=True):
-    """What else is to be known about a node, or a route."""
+    """A remark about a node or a route."""
 
     nodes: Culprit
     text: str
@@ -97,13 +97,13 @@ class RouteExplanation(msgspec.Struct, frozen=True):
         return _reason(candidates[0], self.policy, name) if candidates else "nothing leads there"
 
     def concerns(self, node: NodeId) -> bool:
-        """Whether a node is on any of the routes that were weighed."""
+        """True if a node is on any of the candidates."""
         return node == self.destination or any(
             node in candidate.route.nodes for candidate in self.candidates
         )
 
     def edges(self) -> list[tuple[NodeId, NodeId]]:
-        """The links on any of the routes that were weighed, each once."""
+        """The links of all candidates, each once."""
         ends = [ends for candidate in self.candidates for ends in pairwise(candidate.route.nodes)]
         return list(dict.fromkeys(edge(*each) for each in ends))
 

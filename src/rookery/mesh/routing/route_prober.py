@@ -50,7 +50,7 @@ _SPANS: Final = (3, 6, 12, 24, PROBES_MAX)
 
 
 class ProbeEvidence:
-    """What became of the last probes along one route."""
+    """The outcomes of the last probes along one route."""
 
     __slots__ = ("_all", "_large")
 
@@ -64,7 +64,7 @@ class ProbeEvidence:
             self._large.append(is_lost)
 
     def failure(self, loss: float) -> str | None:
-        """What speaks against the route, when its links lose this share of probes or answers.
+        """Why the route fails, if its links lose this share of probes or answers; None if not.
 
         That is their ends' word, which excuses nothing once all are lost for long enough.
         """
@@ -198,7 +198,7 @@ class RouteProber:
         self._answers.forget(node)
 
     def _follow_traffic(self, now: float) -> None:
-        """Probe where packets started of late, and nowhere else."""
+        """Probe the destinations of recent packets, and no others."""
         started = self._data_plane.started
         for destination in [node for node, at in started.items() if now >= at + BUSY_S]:
             del started[destination]
@@ -236,7 +236,7 @@ class RouteProber:
             self._pending[probe.token] = _PendingProbe(destination, route, probe.size, until, relay)
 
     def _link_that_answers(self, destination: NodeId) -> Link | None:
-        """Older nodes do not know probes."""
+        """The link to a member that answers probes; older nodes do not."""
         member, record = self._membership.member(destination), self._records.get(destination)
         if member is None or record is None or PROBES not in record.services:
             return None
@@ -280,7 +280,7 @@ class RouteProber:
             self._data_plane.blackhole_relays.clear(destination, relay)
 
     def _loss(self, route: RouteNodes) -> float:
-        """How many probes or answers the links of a route lose, as their ends say."""
+        """The share of probes or answers that the links of a route lose, as their ends claim."""
         arrive = 1.0
         for one, other in pairwise(route):
             arrive *= 1 - self._loss_between(one, other)
@@ -296,7 +296,7 @@ class RouteProber:
         return max(said, default=0.0)
 
     def _forgive(self) -> None:
-        """A link that is gone accounts for what was lost while its ends did not know."""
+        """Clear relays of routes with a link that is gone: it explains the losses."""
         blackhole_relays = self._data_plane.blackhole_relays
         gone = {
             doubt.route for doubt in blackhole_relays if self._table.priced(doubt.route) is None

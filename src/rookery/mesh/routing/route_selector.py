@@ -12,7 +12,7 @@ from rookery.wire.mesh.node_id import NodeId
 
 
 class SelectableRoute(Protocol):
-    """A route as the choice has it; its first node is the source."""
+    """A route of a choice; its first node is the source."""
 
     @property
     def nodes(self) -> RouteNodes: ...
@@ -29,7 +29,7 @@ class SelectableRoutes(Protocol):
 
 
 class RouteSelectorContext(Protocol):
-    """What an origin knows at this moment."""
+    """What a node knows of its links and routes at this moment."""
 
     def usable(self, neighbour: NodeId) -> bool:
         """Whether there is a link to this node that works, in doubt or not."""
@@ -40,7 +40,7 @@ class RouteSelectorContext(Protocol):
         ...
 
     def avoids(self, nodes: RouteNodes) -> int:
-        """How much speaks against this route: path errors, and relays that nothing comes over."""
+        """The number of doubts about this route: path errors and relays that are passed over."""
         ...
 
     def around(self, nodes: RouteNodes) -> RouteNodes | None:

@@ -141,13 +141,13 @@ class RouteTable:
         return None if nodes is None else routes.priced(nodes)
 
     def explain(self, destination: NodeId, now: float) -> RouteExplanation:
-        """The choice as it stands now, with every other route worth a word; takes its time."""
+        """The current choice with all other candidates; slow."""
         choice = self.to(destination, now)
         self._catch_up()
         return explain_choice(self.routes, destination, choice, now)
 
     def _stands(self, entry: _RouteEntry, now: float) -> bool:
-        """Whether its spares are as they were, and need not be looked for again yet."""
+        """True if the spares are unchanged and need not be searched again yet."""
         spares = entry.choice.alternates
         if any(self.routes.priced(spare.nodes) != spare for spare in spares):
             return False

@@ -67,7 +67,7 @@ def _guided(
 
 
 def _severed(cut: AbstractSet[Edge]) -> dict[NodeId, set[NodeId]]:
-    """Whom each node is cut off from."""
+    """The peers that each node is cut off from."""
     severed: dict[NodeId, set[NodeId]] = {}
     for u, v in cut:
         severed.setdefault(u, set()).add(v)

@@ -35,7 +35,7 @@ class ShortestPaths:
         self.recompute()
 
     def recompute(self) -> None:
-        """From nothing."""
+        """Compute all labels anew."""
         self.labels = {self.source: 0}
         self._settle([(0, self.source)])
 
@@ -89,7 +89,7 @@ class ShortestPaths:
         return tuple(reversed(nodes))
 
     def _lost(self, suspects: list[NodeId]) -> set[NodeId]:
-        """Those whose label nothing supports any more."""
+        """The nodes whose labels are not supported any more."""
         labels, weights = self.labels, self.graph.weights
         lost: set[NodeId] = set()
         while suspects:
