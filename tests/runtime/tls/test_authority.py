@@ -7,7 +7,11 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from rookery.errors import DecodeError
-from rookery.runtime.tls.authority import AUTHORITY_LIFE_S, CertificateAuthority, normal_fingerprint
+from rookery.runtime.tls.authority import (
+    AUTHORITY_VALIDITY_S,
+    CertificateAuthority,
+    normal_fingerprint,
+)
 from rookery.runtime.tls.certificate import (
     DAY_S,
     LIFETIME_S,
@@ -93,7 +97,7 @@ def test_a_clock_that_was_set_back_makes_a_new_one() -> None:
 
 
 def test_no_certificate_outlives_the_authority() -> None:
-    late = NOW + AUTHORITY_LIFE_S - DAY_S
+    late = NOW + AUTHORITY_VALIDITY_S - DAY_S
     assert AUTHORITY.credential(NAMES, late).ends == AUTHORITY.ends
 
 

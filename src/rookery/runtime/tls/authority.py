@@ -28,7 +28,7 @@ from rookery.runtime.tls.certificate import (
 )
 from rookery.runtime.tls.names import MALFORMED, alternatives
 
-AUTHORITY_LIFE_S = 3650 * DAY_S
+AUTHORITY_VALIDITY_S = 3650 * DAY_S
 SERVER_MARK = "urn:rookery:server:"  # and a hashname: in the certificates of servers
 
 _BACKDATED_S = 3600  # clocks of clients may be slow by so much
@@ -48,7 +48,7 @@ class CertificateAuthority:
         key = new_key()
         name = _name(f"rookery authority {fleet}")
         made = (
-            _builder(name, name, key.public_key(), now - _BACKDATED_S, now + AUTHORITY_LIFE_S)
+            _builder(name, name, key.public_key(), now - _BACKDATED_S, now + AUTHORITY_VALIDITY_S)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_usage(is_authority=True), critical=True)
             .add_extension(_key_identifier(key.public_key()), critical=False)
