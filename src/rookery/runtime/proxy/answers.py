@@ -21,7 +21,7 @@ REFUSED_S = 5.0  # for a refused member to stop sending
 async def ask(
     open_stream: OpenTunnelled, hashname: str, meta: Mapping[str, object]
 ) -> tuple[TunnelledStream, ProxyAnswer]:
-    """OpenTunnelled a `proxy` stream and wait for the answer; RookeryError when none comes."""
+    """Open a `proxy` stream and wait for the answer; RookeryError when none comes."""
     stream = await open_stream(hashname, PROXY, meta)
     try:
         size = answer_size(await read_exactly(stream, PREFIX_SIZE))
@@ -35,7 +35,7 @@ async def ask(
 
 
 async def refuse(stream: MemberStream, fault: ProxyFault, load: int = 0) -> None:
-    """Say no, and let the other side hear it before the stream is gone."""
+    """Send the refusal, and let the other side read it before the stream ends."""
     try:
         async with asyncio.timeout(REFUSED_S):
             await stream.write(ProxyAnswer(fault, None, load).serialize())

@@ -20,7 +20,7 @@ class Closable(TunnelledStream, Protocol):
 
 
 class ProxyConnection:
-    """A byte stream that says where it leads: `reached`, by way of `exit` (None: directly)."""
+    """A byte stream that knows the address it `reached`, and its `exit` (None: directly)."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ProxyConnection:
         self._stream.abort(code)
 
     async def close(self) -> None:
-        """What was written still arrives, if the other side ends soon, too."""
+        """Close; written data still arrives if the other side ends soon, too."""
         if self._owned is not None:
             await self._owned.close()
         else:
@@ -95,7 +95,7 @@ async def leave(stream: MemberStream) -> None:
     except TimeoutError:
         stream.abort(ProxyFault.GONE.code)
     except RookeryError:
-        return  # it was lost already
+        return  # already lost
     except BaseException:
         stream.abort(ProxyFault.GONE.code)
         raise

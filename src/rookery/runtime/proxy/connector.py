@@ -3,8 +3,8 @@
     connector = Connector(node.open, exits)
     async with await connector.tcp_connect("www.example.org", 443, proxy="auto") as connection: …
 
-`proxy` is None (from here), a hashname, a list of them in the order of liking, or "auto": whoever
-among the exits gets through.
+`proxy` is None (from here), a hashname, a list of hashnames in order of preference, or "auto": the
+first exit that connects.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ Attempt = asyncio.Task[tuple[TunnelledStream, ProxyAnswer]]
 
 
 class ExitRace:
-    """One connection's attempts; all but the winner's are gone when `run` returns."""
+    """The attempts of one connection; all but the winner are closed when `run` returns."""
 
     def __init__(self, race: ExitAttempts, target: Target, open_stream: OpenTunnelled) -> None:
         self._race = race
@@ -58,7 +58,7 @@ class ExitRace:
         self._abandoned: set[Attempt] = set()
 
     async def run(self) -> tuple[str, TunnelledStream, SockAddress | None]:
-        """The exit, the stream behind its answer, and what it reached; LocalError without any."""
+        """The exit, its stream and the address it reached; LocalError if every exit failed."""
         try:
             self._obey(self._race.tick(self._loop.time()))
             while not self._race.is_over:
@@ -111,7 +111,7 @@ class ExitRace:
             attempt.cancel()
         for outcome in await asyncio.gather(*leftover, return_exceptions=True):
             if isinstance(outcome, tuple):
-                outcome[0].abort(ProxyFault.GONE.code)  # too late, or not even wanted any more
+                outcome[0].abort(ProxyFault.GONE.code)  # too late, or cancelled
 
 
 AUTO = "auto"
@@ -119,11 +119,11 @@ AUTO = "auto"
 Proxy = str | Sequence[str] | None
 Exits = Callable[[], Iterable[Exit]]
 
-STRANDED_S = 1.0  # without a way to an exit, before another is asked; a change of paths takes less
+STRANDED_S = 1.0  # without a path to an exit, before another is tried; a change of paths takes less
 
 
 def has_choice(proxy: Proxy) -> bool:
-    """Whether another exit can be asked when one is out of reach."""
+    """True if another exit can be tried when one is out of reach."""
     return proxy == AUTO or (not isinstance(proxy, str | None) and len(proxy) > 1)
 
 
@@ -132,7 +132,7 @@ def no_exits() -> Iterable[Exit]:
 
 
 class Connector:
-    """Shared by everything on a node that connects: it remembers which exits work."""
+    """Shared by all connections of a node: it remembers which exits work."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class Connector:
         self._resolve = resolve
 
     async def tcp_connect(self, host: str, port: int, proxy: Proxy = None) -> ProxyConnection:
-        """LocalError says why there is no connection; its `fault` what failed, if one did."""
+        """Connect; a LocalError says why not, and its `fault` what failed at the exit."""
         target = _net(SockProtocol.TCP, host, port)
         if proxy is not None:
             return await self._through(target, proxy)
@@ -221,7 +221,7 @@ class Connector:
         return RemoteListener(stream, answer.reached, exit_, expecting)
 
     def out_of_reach(self, target: Target, exit_: str) -> None:
-        """An exit that got us there has fallen silent: others are asked first for a while."""
+        """An exit that connected has fallen silent: prefer others for a while."""
         self.memory.silent(target, exit_, asyncio.get_running_loop().time())
 
     def _line(self, line: SerialTarget) -> ProxyConnection:

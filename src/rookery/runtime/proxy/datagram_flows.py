@@ -19,13 +19,13 @@ from rookery.runtime.proxy.idle_timeout import IdleTimeout
 FLOWS_MAX = 256
 WAITING_MAX = 32
 IDLE_S = 60.0
-FAILED_S = 1.0  # what is sent where nobody gets through is dropped, and not tried at once again
+FAILED_S = 1.0  # after all exits failed: datagrams there are dropped without another try
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class DatagramFlows(Generic[Key]):
-    """`deliver` gets what comes back: whose it is, where it came from, and the data."""
+    """`deliver` gets returning datagrams: the local client, the source, and the data."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class DatagramFlows(Generic[Key]):
     async def _run(self, key: Key, target: SockAddress, waiting: asyncio.Queue[bytes]) -> None:
         try:
             while await self._is_stranded(key, target, waiting):
-                pass  # it goes on by another exit
+                pass  # go on through another exit
         finally:
             del self._waiting[key]
             self.dropped += waiting.qsize()
@@ -86,7 +86,7 @@ class DatagramFlows(Generic[Key]):
     async def _is_stranded(
         self, key: Key, target: SockAddress, waiting: asyncio.Queue[bytes]
     ) -> bool:
-        """Carry it by one exit to the end; whether that is out of reach and more is to be sent."""
+        """Carry it through one exit; True if that is out of reach and more is to be sent."""
         try:
             datagrams = await self._connector.udp_connect(target.host, target.port, self._proxy)
         except RookeryError as error:

@@ -13,19 +13,19 @@ from rookery.runtime.tunnels.member_stream import READ_SIZE, TunnelledStream
 
 
 class ProxyDatagrams(Protocol):
-    """As with UDP, any of them may get lost."""
+    """Datagrams to one address; as with UDP, any may get lost."""
 
     @property
     def reached(self) -> SockAddress | None:
-        """Whom they go to."""
+        """The destination."""
 
     @property
     def exit(self) -> str | None:
-        """The member whose socket it is; None for our own."""
+        """The exit that has the socket; None for a local one."""
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the exit is out of reach just now."""
+        """True while the exit is out of reach."""
 
     async def send(self, data: bytes) -> None: ...
 
@@ -36,7 +36,7 @@ class ProxyDatagrams(Protocol):
 
 
 class SocketDatagrams:
-    """Through a socket of our own."""
+    """Datagrams through a local socket."""
 
     exit: str | None = None
     is_stalled = False
@@ -46,7 +46,7 @@ class SocketDatagrams:
         self._socket = socket
 
     async def send(self, data: bytes) -> None:
-        frame_datagram(data)  # the same bound for all
+        frame_datagram(data)  # check the size limit, as at an exit
         self._socket.send(data)
 
     async def receive(self) -> bytes | None:
@@ -57,7 +57,7 @@ class SocketDatagrams:
 
 
 class StreamDatagrams:
-    """Framed within a stream."""
+    """Datagrams framed within a stream to an exit."""
 
     def __init__(
         self, stream: TunnelledStream, reached: SockAddress | None = None, exit_: str | None = None

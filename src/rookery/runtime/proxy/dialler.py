@@ -1,8 +1,8 @@
-"""Makes the physical connections that the rules allow: the last step of every way out.
+"""Makes the connections that the rules allow, from this host.
 
-A name is resolved first, each address it stands for is held against the rules, and those very
-addresses are dialled, so a name cannot change its mind in between. Who may not ask hears `policy`
-and nothing of what lies behind.
+A name is resolved first, each of its addresses is checked against the rules, and the same addresses
+are dialled, so DNS rebinding has no effect. A member that no rule allows gets `policy`, which says
+nothing about the target.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Dialler:
-    """For members whose hashname the tunnel has proven."""
+    """Connects on behalf of members, whose hashnames the tunnel has authenticated."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Dialler:
         self._own = own
 
     async def tcp(self, target: NetTarget, member: str) -> TcpStream:
-        """LocalError with a fault when there is none."""
+        """Connect; LocalError with a fault when that fails."""
         return await dial(target, await self._admitted(target, member), self._dial_s)
 
     async def udp(self, target: NetTarget, member: str) -> tuple[QueuedDatagramSocket, SockAddress]:
@@ -59,7 +59,7 @@ class Dialler:
         return self.devices.open(line)
 
     def listener(self, port: int, member: str) -> SockListener:
-        """Where we may listen for them."""
+        """The addresses on which the rules let us listen for a member."""
         return self.rules.net.listener(SockProtocol.TCP, port, member)
 
     async def _admitted(self, target: NetTarget, member: str) -> list[str]:
@@ -89,7 +89,7 @@ class Dialler:
 async def resolved(
     target: NetTarget, limit_s: float = DIAL_S, resolve: Resolve = resolve
 ) -> list[str]:
-    """All addresses of a name; none when it has none, or nobody says in time."""
+    """All addresses of a name; none if it has none, or they are not resolved in time."""
     try:
         async with asyncio.timeout(limit_s):
             return await resolve(target.host, target.port, target.protocol)
@@ -98,7 +98,7 @@ async def resolved(
 
 
 async def dial(target: NetTarget, addresses: Sequence[str], limit_s: float = DIAL_S) -> TcpStream:
-    """The first of these addresses that answers, each with its share of the time."""
+    """Connect to the first address that answers; each has its share of the time."""
     addresses = addresses[:ADDRESSES_MAX]
     failure: LocalError = ProxyFault.UNREACHABLE.error(target)
     for address in addresses:

@@ -1,4 +1,4 @@
-"""Sluice: moves bytes from one stream into another in the very call that brings them.
+"""Copies bytes from one stream into another, within the call that brings them.
 
     source calls: there is more ──┐
                                   ├──▶ take ──▶ put ──▶ until the source is dry or the sink is full
@@ -16,7 +16,7 @@ from rookery.runtime.tunnels.member_stream import READ_SIZE, NonblockingStream
 
 
 class DirectCopy:
-    """One direction; `moved` is told whenever something passes."""
+    """One direction; calls `moved` whenever bytes pass."""
 
     def __init__(
         self, source: NonblockingStream, sink: NonblockingStream, moved: Callable[[], None]
@@ -24,7 +24,7 @@ class DirectCopy:
         self._source = source
         self._sink = sink
         self._moved = moved
-        self._rest: Chunk = b""  # taken, and too much for the sink
+        self._rest: Chunk = b""  # taken, but not accepted by the sink yet
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def source_ended(self) -> None:
@@ -48,7 +48,7 @@ class DirectCopy:
             self._ended.set_exception(error)
 
     def _pass_on(self) -> bool:
-        """Whether the source has ended, and all of it is passed on."""
+        """True if the source has ended and everything is written."""
         while True:
             if self._rest:
                 taken = self._sink.put(self._rest)

@@ -31,7 +31,7 @@ async def tcp_forward(
     connections_max: int = CONNECTIONS_MAX,
     idle: IdleLimits | None = None,
 ) -> LocalListener:
-    """Every connection to here goes on to `target`; one that cannot is reset."""
+    """Forward every connection to `target`; it is reset if that fails."""
 
     async def serve(stream: TcpStream) -> None:
         async with await connector.tcp_connect(target.host, target.port, proxy) as connection:
@@ -69,7 +69,7 @@ async def reverse_forward(
     *,
     idle: IdleLimits | None = None,
 ) -> RemoteListener:
-    """Connections to a port of `exit_` (0: any) come to `target` as seen from here."""
+    """Forward connections to a port of `exit_` (0: any) to `target`, as seen from here."""
 
     async def serve(stream: MemberStream) -> None:
         async with await connector.tcp_connect(target.host, target.port) as connection:
@@ -137,7 +137,7 @@ async def udp_forward(
     flows_max: int = FLOWS_MAX,
     idle_s: float = IDLE_S,
 ) -> UdpForward:
-    """Every datagram to here goes on to `target`, and the answers back."""
+    """Forward every datagram to `target`, and replies back."""
     sock = await bound_socket(socket.SOCK_DGRAM, host, port)
     return UdpForward(
         await QueuedDatagramSocket.adopt(sock), connector, target, proxy, flows_max, idle_s

@@ -24,7 +24,7 @@ from rookery.runtime.tunnels.member_stream import READ_SIZE
 LOOPBACK = "127.0.0.1"
 CONNECTIONS_MAX = 1024
 HANDSHAKE_S = 10.0  # for a client to say what it wants
-LINGER_S = 1.0  # for one that was refused to hear it
+LINGER_S = 1.0  # for a refused client to read the reason
 
 ServeSocket = Callable[[TcpStream], Awaitable[None]]
 
@@ -50,7 +50,7 @@ class LocalListener:
         port: int = 0,
         connections_max: int = CONNECTIONS_MAX,
     ) -> Self:
-        """Listen there; UsageError when that cannot be."""
+        """Listen there; UsageError when that fails."""
         listener = cls(serve, connections_max)
         sock = await bound_socket(socket.SOCK_STREAM, host, port)
         listener._server = await listener._loop.create_server(
@@ -89,7 +89,7 @@ class LocalListener:
         await self.close()
 
     def _accepted(self, stream: TcpStream) -> None:
-        # One that was let in just before the end may come up after it.
+        # A connection accepted just before the close may be reported after it.
         if self._is_closed or len(self._tasks) >= self._connections_max:
             stream.abort(ProxyFault.BUSY.code)
             return
@@ -149,7 +149,7 @@ class ListenerContext(msgspec.Struct, frozen=True):
         refusal: Callable[[ProxyFault], bytes],
         early: bytes,
     ) -> None:
-        """Carry a client there, or say no in its words; `early` is what it has sent already."""
+        """Connect the client, or refuse in its protocol; `early` is what it has already sent."""
         try:
             connection = await self.connector.tcp_connect(to.host, to.port, self.proxy)
         except LocalError as error:

@@ -1,8 +1,8 @@
 """A serial line that may be pulled out and plugged in again, here or at another host (M8).
 
-Whoever reads waits until it is back. What was under way when it was pulled out is lost, as on any
-line; what is written while it is away waits. Where there is a choice, a host that is out of reach
-counts as having lost it.
+Reads wait until it is back. Bytes in flight when it was pulled out are lost, as on any line; what
+is written while it is away waits. If there are other hosts, one that is out of reach counts as
+having lost it.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Two byte streams joined: whatever comes out of one goes into the other, both ways.
+"""Joins two byte streams: what is read from one is written to the other, in both directions.
 
-Neither side is read faster than the other takes it, the end of one direction is passed on alone,
-and a side that breaks breaks the other. What stands still for too long is broken off.
+Neither side is read faster than the other can write; each direction ends on its own, and an error
+of one side aborts the other. Streams that are idle for too long are aborted.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A TCP connection as a byte stream.
 
-A protocol of its own rather than asyncio's two halves: what the system hands over is handed on as
-it is, where a `StreamReader` would copy it twice.
+A protocol of its own rather than asyncio's streams: received buffers are passed on as they are,
+where a `StreamReader` would copy them twice.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from rookery.mesh.tunnel.streams.receive_half import Chunk
 from rookery.runtime.endpoint.channels.sock_relay import LINGER_NOT
 from rookery.runtime.net.address import keep_alive
 
-HELD_MAX: Final = 1 << 18  # bytes that nobody wanted yet, and as many written and not taken
+HELD_MAX: Final = 1 << 18  # bytes received but not read yet, and as many written but not sent
 
-_TURN_SIZE: Final = 1 << 16  # bytes after which others get a turn, and what came is passed on
+_TURN_SIZE: Final = 1 << 16  # bytes, after which other tasks have their turn
 _NO_META: dict[str, object] = {}
 
 
@@ -39,7 +39,7 @@ class TcpStream:
         self._transport: asyncio.Transport | None = None
         self._chunks: deque[bytes | memoryview] = deque()
         self._held = 0
-        self._is_paused = False  # reading, until somebody takes what is there
+        self._is_paused = False  # reading, until buffered data is read
         self._is_resting = False  # reading, until the next turn of the loop
         self._is_ended = False
         self._is_lost = False
@@ -47,12 +47,14 @@ class TcpStream:
         self._on_readable: Callable[[], None] | None = None
         self._on_writable: Callable[[], None] | None = None
         self._reader: asyncio.Future[None] | None = None
-        self._writers: list[asyncio.Future[None]] | None = None  # who waits; None: no need to
+        self._writers: list[asyncio.Future[None]] | None = (
+            None  # waiting writers; None: there is room
+        )
         self._gone: asyncio.Future[None] = self._loop.create_future()
 
     @classmethod
     async def connect(cls, ip: str, port: int) -> "TcpStream":
-        """To this very address; OSError when that fails."""
+        """Connect to this address; OSError when that fails."""
         stream = cls()
         loop = asyncio.get_running_loop()
         await loop.create_connection(lambda: cast(asyncio.Protocol, stream), ip, port)
@@ -60,7 +62,7 @@ class TcpStream:
 
     @classmethod
     def accepting(cls, connected: Callable[["TcpStream"], None]) -> asyncio.Protocol:
-        """For a server: a new one, whose owner hears of it once it is connected."""
+        """The protocol of an inbound connection; calls its owner once it is connected."""
         return cast(asyncio.Protocol, cls(connected))
 
     @property
@@ -99,7 +101,7 @@ class TcpStream:
         return chunk
 
     def put(self, data: Chunk) -> int:
-        """How much was taken, all or nothing; after nothing `when_writable` calls."""
+        """Write all or nothing; returns how much. After nothing, `when_writable` calls."""
         if self._is_lost or self._open.is_closing():
             raise ChannelError(ProxyFault.GONE.value)
         if self._writers is not None:
@@ -135,7 +137,7 @@ class TcpStream:
                 raise ChannelError(ProxyFault.GONE.value) from error
 
     def abort(self, code: int) -> None:
-        """A TCP reset, which no program takes for an orderly end."""
+        """Send a TCP reset, which cannot be mistaken for an orderly end."""
         self._is_broken = True
         sock = self._open.get_extra_info("socket")
         if sock is not None and not self._open.is_closing():
@@ -148,7 +150,7 @@ class TcpStream:
         self._open.close()
         await asyncio.shield(self._gone)
 
-    # --- what the loop tells ---
+    # --- callbacks of the event loop ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are not asyncio.Transport by inheritance.

@@ -1,4 +1,4 @@
-"""A stream of a tunnel, as programs use it: bytes both ways, whatever carries them just now."""
+"""A stream of a tunnel, as programs use it: bytes in both directions, over changing paths."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ WRITE_SIZE: Final = 1 << 18  # at a time, so that a large write does not hold up
 
 
 class TunnelStream:
-    """One stream; made by `Tunnels.open`, or given to whoever serves it."""
+    """One stream; made by `AsyncTunnels.open`, or passed to the handler of its service."""
 
     def __init__(
         self,
@@ -26,26 +26,26 @@ class TunnelStream:
         over: Callable[[], object],
         now: Callable[[], float],
     ) -> None:
-        self.peer = peer  # the hashname of the other end, whoever carries the bytes
+        self.peer = peer  # the hashname of the other end, by whichever route the bytes travel
         self.meta = meta
         self._tunnel = tunnel
         self._number = number
         self._used = used
-        self._over = over  # to be called when neither side has anything to say any more
+        self._over = over  # called when both directions have ended
         self._now = now
         self._on_readable: Callable[[], None] | None = None
         self._on_writable: Callable[[], None] | None = None
         self._is_readable = asyncio.Event()
         self._is_writable = asyncio.Event()
-        self._readers = self._writers = 0  # tasks that wait for these
+        self._readers = self._writers = 0  # waiting tasks
         self._failure: str | None = None
-        self._unread: str | None = None  # why it is no use to write
+        self._unread: str | None = None  # why writes fail
         self._is_finished = False
         self._is_read = False
 
     @property
     def is_stalled(self) -> bool:
-        """Whether nothing leads to the other end just now, so that what is written waits."""
+        """True while no path leads to the other end, so that written data waits."""
         return self._tunnel.state is TunnelState.STALLED
 
     async def read(self, size: int = READ_SIZE) -> bytes:
@@ -130,7 +130,7 @@ class TunnelStream:
             self._look_whether_over()
 
     def stop(self, code: int = 0) -> None:
-        """Read no more, and tell the other side that it need not write; what we wrote arrives."""
+        """Read no more and tell the other side so; what we wrote still arrives."""
         if not self._is_read and self._failure is None:
             self._is_read = True
             self._tunnel.stop(self._number, code)
@@ -145,7 +145,7 @@ class TunnelStream:
             self._used()
             self._over()
 
-    # --- what the tunnel tells ---
+    # --- callbacks of the tunnel ---
 
     def readable(self) -> None:
         if self._readers:
@@ -160,7 +160,7 @@ class TunnelStream:
             self._on_writable()
 
     def stopped(self, reason: str) -> None:
-        """Nobody reads what we write; what is written to us still comes."""
+        """The other side reads no more; its own data still arrives."""
         self._unread = self._unread or reason
         self.writable()
 
