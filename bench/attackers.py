@@ -26,7 +26,7 @@ Wrap = Callable[[bytes], bytes]
 
 
 class Attacker(Protocol):
-    """One transport's way in."""
+    """One transport of the attacked gate."""
 
     answers: int
 

@@ -36,8 +36,8 @@ UNLIMITED = AdmissionLimits(
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How two ends talk."""
+class LinkVariant:
+    """Cipher set and transport of a measured link."""
 
     csid: int
     carrier: str  # "udp" or "tcp"
@@ -46,7 +46,7 @@ class Way:
         return f"`{self.csid:02x}` {self.carrier.upper()}"
 
 
-WAYS = [Way(csid, carrier) for carrier in ("udp", "tcp") for csid in (0x40, 0x3A, 0x2A)]
+VARIANTS = [LinkVariant(csid, carrier) for carrier in ("udp", "tcp") for csid in (0x40, 0x3A, 0x2A)]
 
 
 class End(msgspec.Struct):
@@ -62,14 +62,14 @@ class End(msgspec.Struct):
 
 
 @asynccontextmanager
-async def end(way: Way, identity: Identity | None = None) -> AsyncIterator[End]:
+async def end(variant: LinkVariant, identity: Identity | None = None) -> AsyncIterator[End]:
     """An endpoint on loopback that links with everybody."""
     endpoint = AsyncEndpoint(
-        identity or Identity.generate([way.csid], os.urandom), limits=UNLIMITED
+        identity or Identity.generate([variant.csid], os.urandom), limits=UNLIMITED
     )
     endpoint.on_discover = partial(_accept, endpoint)
     gate: UdpGate | TcpGate
-    if way.carrier == "udp":
+    if variant.carrier == "udp":
         gate = await UdpGate.bind(endpoint)
     else:
         gate = TcpGate(endpoint)

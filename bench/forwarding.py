@@ -36,8 +36,8 @@ _STEPS = 100_000  # of the core, in a second
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What is sent over what."""
+class Load:
+    """The size of datagrams, and the transport that carries them."""
 
     carrier: str
     size: int
@@ -47,7 +47,11 @@ class Way:
         return DatagramClass.DROP if self.carrier == "udp" else DatagramClass.FALLBACK
 
 
-WAYS = (Way("udp", PAYLOAD_SIZE), Way("tcp", PAYLOAD_SIZE), Way("tcp", LARGE_SIZE))
+LOADS = (
+    Load("udp", PAYLOAD_SIZE),
+    Load("tcp", PAYLOAD_SIZE),
+    Load("tcp", LARGE_SIZE),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class Job:
 
     post: Post
     relay: JsonObject
-    way: Way
+    load: Load
     seconds: float
     destination: NodeId = b""
 
@@ -74,7 +78,7 @@ class Passed:
 
 
 def measure(effort: Effort) -> list[Figure]:
-    return [core(effort), *(figure(way, effort) for way in WAYS)]
+    return [core(effort), *(figure(load, effort) for load in LOADS)]
 
 
 def core(effort: Effort) -> Figure:
@@ -98,17 +102,17 @@ def core(effort: Effort) -> Figure:
     )
 
 
-def figure(way: Way, effort: Effort) -> Figure:
+def figure(load: Load, effort: Effort) -> Figure:
     """One way through the relay beside its limit, turn by turn."""
     arrived, limits, relay_s = [], [], []
-    bare = relay_bare.datagrams_per_s if way.carrier == "udp" else relay_bare.packets_per_s
-    carriers = ("tcp", "udp") if way.carrier == "udp" else ("tcp",)
+    bare = relay_bare.datagrams_per_s if load.carrier == "udp" else relay_bare.packets_per_s
+    carriers = ("tcp", "udp") if load.carrier == "udp" else ("tcp",)
     made = posts({"origin": (), "relay": ("relay",), "destination": ()}, carriers)
     with child(relay, made["relay"]) as relaying:
         address = answer(relaying, dict)
-        there = Job(made["destination"], address, way, effort.seconds)
+        there = Job(made["destination"], address, load, effort.seconds)
         here = Job(
-            made["origin"], address, way, effort.seconds, node_id(made["destination"].hashname)
+            made["origin"], address, load, effort.seconds, node_id(made["destination"].hashname)
         )
         with child(destination, there) as arriving, child(origin, here) as leaving:
             assert answer(arriving, str) == "reached"
@@ -120,15 +124,15 @@ def figure(way: Way, effort: Effort) -> Figure:
                 arriving.send(None)
                 relay_s.append(1 / answer(relaying, Passed).rate)
                 arrived.append(answer(arriving, Passed))
-                limits.append(bare(way.size, effort.seconds))
+                limits.append(bare(load.size, effort.seconds))
     rate = middle(each.rate for each in arrived)
     return Figure(
-        what=f"packets of {way.size} B through one relay, {way.carrier.upper()}",
+        what=f"packets of {load.size} B through one relay, {load.carrier.upper()}",
         value=rate,
         unit="arrived/s",
         limit=middle(limits),
         against="a bare relay",
-        remark=f"{rate * way.size / 1e6:.0f} MB/s, {middle(relay_s) * 1e6:.0f} µs of the relay "
+        remark=f"{rate * load.size / 1e6:.0f} MB/s, {middle(relay_s) * 1e6:.0f} µs of the relay "
         f"each, {arrived[-1].packets / max(sent, 1):.0%} arrived",
     )
 
@@ -206,10 +210,10 @@ def origin(pipe: Connection, job: Job) -> None:
 
 async def _knock(here: Member, job: Job) -> None:
     """Send a packet now and then, until one gets there and the parent says so."""
-    payload = bytes(job.way.size)
+    payload = bytes(job.load.size)
     while True:
         here.node.data_plane.start(
-            job.destination, payload, here.endpoint.now(), job.way.datagram_class
+            job.destination, payload, here.endpoint.now(), job.load.datagram_class
         )
         here.endpoint.stir()
         await asyncio.sleep(_POLL_S)
@@ -217,12 +221,12 @@ async def _knock(here: Member, job: Job) -> None:
 
 async def _pour(here: Member, job: Job) -> int:
     """Send as fast as can be for so long; how many left."""
-    start, now, payload = here.node.data_plane.start, time.perf_counter, bytes(job.way.size)
+    start, now, payload = here.node.data_plane.start, time.perf_counter, bytes(job.load.size)
     sent, until = 0, now() + job.seconds
     while now() < until:
         moment = here.endpoint.now()
         for _ in range(_BURST):
-            sent += start(job.destination, payload, moment, job.way.datagram_class)
+            sent += start(job.destination, payload, moment, job.load.datagram_class)
         here.endpoint.stir()
         await breathe()
     return sent

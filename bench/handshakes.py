@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
 
-from bench.ends import Way, end
+from bench.ends import LinkVariant, end
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child
 from bench.turns import Job, serve
@@ -22,7 +22,7 @@ _SLOW_KEYS = 0x2A  # RSA keys take long to make, so there are fewer
 
 
 def measure(effort: Effort) -> list[Figure]:
-    return [figure(Way(csid, "udp"), effort) for csid in _CSIDS]
+    return [figure(LinkVariant(csid, "udp"), effort) for csid in _CSIDS]
 
 
 def client(pipe: Connection, job: Job) -> None:
@@ -33,27 +33,29 @@ def client(pipe: Connection, job: Job) -> None:
 async def _client(pipe: Connection, job: Job) -> None:
     """Make that many identities, then link them all at once with the server."""
     count = int(job.seconds)
-    identities = [Identity.generate([job.way.csid], os.urandom) for _ in range(count)]
+    identities = [Identity.generate([job.variant.csid], os.urandom) for _ in range(count)]
     async with AsyncExitStack() as stack:
-        ends = [await stack.enter_async_context(end(job.way, identity)) for identity in identities]
+        ends = [
+            await stack.enter_async_context(end(job.variant, identity)) for identity in identities
+        ]
         began = time.perf_counter()
         links = [here.endpoint.link(job.address) for here in ends]
         await asyncio.gather(*(link.up() for link in links))
         pipe.send(count / (time.perf_counter() - began))
 
 
-def figure(way: Way, effort: Effort) -> Figure:
+def figure(variant: LinkVariant, effort: Effort) -> Figure:
     """The handshakes of one cipher set beside their limit, turn by turn."""
-    count = max(effort.identities // (10 if way.csid == _SLOW_KEYS else 1), 2)
+    count = max(effort.identities // (10 if variant.csid == _SLOW_KEYS else 1), 2)
     rates, limits = [], []
     for _ in range(effort.runs):
-        with child(serve, way) as server:
-            job = Job(way, answer(server, dict), count)
+        with child(serve, variant) as server:
+            job = Job(variant, answer(server, dict), count)
             with child(client, job) as pipe:
                 rates.append(answer(pipe, float))
-        limits.append(1 / bare_handshake_s(way.csid, count))
+        limits.append(1 / bare_handshake_s(variant.csid, count))
     return Figure(
-        what=f"handshakes {way}",
+        what=f"handshakes {variant}",
         value=middle(rates),
         unit="links/s",
         limit=middle(limits),

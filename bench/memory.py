@@ -11,7 +11,7 @@ import time
 from multiprocessing.connection import Connection
 
 from bench.dialler import Dialler
-from bench.ends import Way, end
+from bench.ends import LinkVariant, end
 from bench.figure import Effort, Figure, Goal, middle
 from bench.process import ANSWER_S, answer, child, ordered, resident_bytes
 from rookery.identity.identity import Identity
@@ -19,7 +19,7 @@ from rookery.runtime.loop import run
 from rookery.wire.link.lob import JsonObject
 from rookery.wire.link.uri import LinkAddress
 
-_WAY = Way(0x40, "udp")
+_VARIANT = LinkVariant(0x40, "udp")
 _BATCH = 50
 _KILOBYTE, _MEGABYTE = 1e3, 1e6
 
@@ -62,7 +62,7 @@ def _accept(pipe: Connection, _: None) -> None:
 
 async def _accept_all(pipe: Connection) -> None:
     """Link with whoever comes; whenever asked, tell how many links are up and what they cost."""
-    async with end(_WAY) as here:
+    async with end(_VARIANT) as here:
         address: JsonObject = here.endpoint.address.json()
         before = resident_bytes()
         pipe.send(address)
@@ -81,7 +81,7 @@ def _accepted(pipe: Connection) -> tuple[int, int]:
 def _link_batch(address: LinkAddress, pipe: Connection) -> None:
     """Link that many new identities with the address, then leave without a word."""
     links, _ = _accepted(pipe)
-    identities = [Identity.generate([_WAY.csid], os.urandom) for _ in range(_BATCH)]
+    identities = [Identity.generate([_VARIANT.csid], os.urandom) for _ in range(_BATCH)]
     diallers = [Dialler(address, identity) for identity in identities]
     for dialler in diallers:
         dialler.wait_until_up()

@@ -4,7 +4,7 @@ import time
 from multiprocessing.connection import Connection
 
 from bench import raw
-from bench.ends import WAYS, End, Way, breathe
+from bench.ends import VARIANTS, End, LinkVariant, breathe
 from bench.figure import Effort, Figure, middle
 from bench.turns import Job, Turn, take_turns, turns
 from rookery.runtime.endpoint.link import AsyncLink
@@ -14,7 +14,7 @@ _BURST = 32
 
 
 def measure(effort: Effort) -> list[Figure]:
-    return [figure(way, effort) for way in WAYS]
+    return [figure(variant, effort) for variant in VARIANTS]
 
 
 def client(pipe: Connection, job: Job) -> None:
@@ -46,15 +46,15 @@ async def _arrived(link: AsyncLink) -> tuple[int, float]:
     return packets, seconds
 
 
-def figure(way: Way, effort: Effort) -> Figure:
+def figure(variant: LinkVariant, effort: Effort) -> Figure:
     """The packets of one way beside their limit, turn by turn."""
     done, limits = [], []
-    with turns(way, client, effort.seconds) as turn:
+    with turns(variant, client, effort.seconds) as turn:
         for _ in range(effort.runs):
             done.append(turn())
             limits.append(raw.datagrams_per_s(int(done[-1].packet_size), effort.seconds))
     return Figure(
-        what=f"packets of {BODY_SIZE} B {way}",
+        what=f"packets of {BODY_SIZE} B {variant}",
         value=middle(turn.rate for turn in done),
         unit="arrived/s",
         limit=middle(limits),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from bench import tunnel_profile
-from bench.ends import Way, end, serve_all
+from bench.ends import LinkVariant, end, serve_all
 from bench.machine import ROOT, description
 from bench.process import answer, child, ordered
 from bench.sampler import Sampler, Samples, Share
@@ -15,13 +15,13 @@ from rookery.runtime.loop import run
 SECONDS = 4.0
 
 _PAGE = ROOT / "bench" / "profile.md"
-_WAYS = (Way(0x40, "udp"), Way(0x40, "tcp"))
+_VARIANTS = (LinkVariant(0x40, "udp"), LinkVariant(0x40, "tcp"))
 _FUNCTIONS = 16
 _LINES = 12
 
 
 def profile(seconds: float = SECONDS) -> str:
-    """Profile every way; the page, as Markdown."""
+    """Profile every variant; the page, as Markdown."""
     parts = [
         "# Profile",
         f"Made by `python -m bench profile` on {description()}.",
@@ -29,9 +29,9 @@ def profile(seconds: float = SECONDS) -> str:
         "time. *Own* is the share of a function itself with the C it calls, *total* includes the "
         "Python it calls.",
     ]
-    for way in _WAYS:
-        rate, sender, receiver = _profile_way(way, seconds)
-        parts.append(f"## Stream {way}: {rate:.0f} MB/s")
+    for variant in _VARIANTS:
+        rate, sender, receiver = _profile_variant(variant, seconds)
+        parts.append(f"## Stream {variant}: {rate:.0f} MB/s")
         parts += [_end("Sender", sender), _end("Receiver", receiver)]
     rate, near, far = tunnel_profile.profile(seconds)
     parts.append(f"## Tunnel from a listener to an exit, 1 hop: {rate:.0f} MB/s")
@@ -45,18 +45,18 @@ def main() -> None:
     print(page)
 
 
-def _profile_way(way: Way, seconds: float) -> tuple[float, Samples, Samples]:
-    with child(_server, way) as server:
-        job = Job(way, answer(server, dict), seconds)
+def _profile_variant(variant: LinkVariant, seconds: float) -> tuple[float, Samples, Samples]:
+    with child(_server, variant) as server:
+        job = Job(variant, answer(server, dict), seconds)
         with child(_client, job) as client:
             rate, sender = answer(client, tuple)
         server.send(None)
         return rate, sender, answer(server, Samples)
 
 
-def _server(pipe: Connection, way: Way) -> None:
+def _server(pipe: Connection, variant: LinkVariant) -> None:
     async def serve() -> None:
-        async with end(way) as here:
+        async with end(variant) as here:
             serve_all(here.endpoint)
             pipe.send(here.endpoint.address.json())
             with Sampler() as samples:
@@ -68,7 +68,7 @@ def _server(pipe: Connection, way: Way) -> None:
 
 def _client(pipe: Connection, job: Job) -> None:
     async def send() -> None:
-        async with end(job.way) as here:
+        async with end(job.variant) as here:
             link = await here.endpoint.link(job.address).up()
             with Sampler() as samples:
                 turn = await transfer(here, link, job.seconds)

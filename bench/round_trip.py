@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from statistics import quantiles
 
 from bench import raw
-from bench.ends import WAYS, End, Way, end
+from bench.ends import VARIANTS, End, LinkVariant, end
 from bench.figure import Effort, Figure
 from bench.process import answer, child
 from bench.turns import Job, serve
@@ -20,7 +20,7 @@ _WARM_UP = 100
 
 def measure(effort: Effort) -> list[Figure]:
     count = max(int(effort.seconds * effort.runs * _PER_SECOND), _WARM_UP)
-    return [figure for way in WAYS for figure in figures(way, count)]
+    return [figure for variant in VARIANTS for figure in figures(variant, count)]
 
 
 def client(pipe: Connection, job: Job) -> None:
@@ -29,7 +29,7 @@ def client(pipe: Connection, job: Job) -> None:
 
 
 async def _client(pipe: Connection, job: Job) -> None:
-    async with end(job.way) as here:
+    async with end(job.variant) as here:
         link = await here.endpoint.link(job.address).up()
         pipe.send(await _round_trips(here, link, int(job.seconds)))
 
@@ -44,20 +44,20 @@ async def _round_trips(here: End, link: AsyncLink, count: int) -> list[float]:
     return times
 
 
-def figures(way: Way, count: int) -> list[Figure]:
-    with child(serve, way) as server:
-        job = Job(way, answer(server, dict), _WARM_UP + count)
+def figures(variant: LinkVariant, count: int) -> list[Figure]:
+    with child(serve, variant) as server:
+        job = Job(variant, answer(server, dict), _WARM_UP + count)
         with child(client, job) as pipe:
             times = answer(pipe, list)
-    bare = raw.datagram_round_trips if way.carrier == "udp" else raw.stream_round_trips
+    bare = raw.datagram_round_trips if variant.carrier == "udp" else raw.stream_round_trips
     limits = bare(BODY_SIZE, _WARM_UP + count)
     return [
         Figure(
-            what=f"round trip of {BODY_SIZE} B {way}, p{percent}",
+            what=f"round trip of {BODY_SIZE} B {variant}, p{percent}",
             value=_percentile(times, percent),
             unit="µs",
             limit=_percentile(limits, percent),
-            against=f"bare {way.carrier.upper()}",
+            against=f"bare {variant.carrier.upper()}",
         )
         for percent in (50, 99)
     ]

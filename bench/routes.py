@@ -83,7 +83,7 @@ def any_link(mesh: Mesh, effort: Effort) -> list[Figure]:
 
 
 def tree_link(mesh: Mesh, effort: Effort) -> list[Figure]:
-    """A link that cheapest ways use is cut: others must be found for all behind it."""
+    """A link that cheapest routes use is cut: others must be found for all behind it."""
     paths = ShortestPaths(mesh.graph, mesh.source)
     tree = [link for link in mesh.links if _is_used(paths, link)]
     times = []
@@ -138,10 +138,10 @@ def _theirs_disjoint(mesh: Mesh, destination: NodeId) -> None:
     for _ in range(RoutePolicy().disjoint_max):
         if not networkx.has_path(graph, mesh.source, destination):
             return
-        _, way = networkx.bidirectional_dijkstra(graph, mesh.source, destination)
-        graph.remove_nodes_from(way[1:-1])
-        if len(way) == 2:
-            graph.remove_edge(*way)
+        _, path = networkx.bidirectional_dijkstra(graph, mesh.source, destination)
+        graph.remove_nodes_from(path[1:-1])
+        if len(path) == 2:
+            graph.remove_edge(*path)
 
 
 def _is_used(paths: ShortestPaths, link: Link) -> bool:

@@ -8,26 +8,26 @@ import json
 import time
 from pathlib import Path
 
-from bench.ends import Way
+from bench.ends import LinkVariant
 from bench.figure import Effort, Figure, Goal, Missing, Row, middle
 from bench.stream import client
 from bench.turns import turns
 from tests.interop import js_packages
 from tests.interop.js_peer import JsPeer
 
-_WAY = Way(0x3A, "udp")
+_VARIANT = LinkVariant(0x3A, "udp")
 _SIZE = 200_000  # it has no window, and loses the end of much more
 _MEGABYTE = 1e6
 
 
 def measure(effort: Effort) -> list[Row]:
-    what, goal = f"stream {_WAY}", Goal(ratio_min=3.0)
+    what, goal = f"stream {_VARIANT}", Goal(ratio_min=3.0)
     try:
         modules = js_packages.installed()
     except (js_packages.NoNodeError, js_packages.InstallError) as error:
         return [Missing(what=what, against="telehash-js", why=str(error), goal=goal)]
     rates, limits = [], []
-    with turns(_WAY, client, effort.seconds) as turn:
+    with turns(_VARIANT, client, effort.seconds) as turn:
         for _ in range(effort.runs):
             rates.append(turn().rate)
             limits.append(asyncio.run(_transfer(modules)) / _MEGABYTE)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from bench.ends import End, Way, end, serve_all
+from bench.ends import End, LinkVariant, end, serve_all
 from bench.process import answer, child, ordered
 from rookery.runtime.endpoint.link import AsyncLink
 from rookery.runtime.loop import run
@@ -22,7 +22,7 @@ from rookery.wire.link.lob import JsonObject
 class Job:
     """What a client process needs to know."""
 
-    way: Way
+    variant: LinkVariant
     address: JsonObject
     seconds: float
 
@@ -41,10 +41,10 @@ Measure = Callable[[End, AsyncLink, float], Awaitable[Turn]]
 
 
 @contextmanager
-def turns(way: Way, client: Client, seconds: float) -> Iterator[Callable[[], Turn]]:
+def turns(variant: LinkVariant, client: Client, seconds: float) -> Iterator[Callable[[], Turn]]:
     """Both processes, linked; call the result for one turn."""
-    with child(serve, way) as server:
-        job = Job(way, answer(server, dict), seconds)
+    with child(serve, variant) as server:
+        job = Job(variant, answer(server, dict), seconds)
         with child(client, job) as pipe:
 
             def turn() -> Turn:
@@ -54,9 +54,9 @@ def turns(way: Way, client: Client, seconds: float) -> Iterator[Callable[[], Tur
             yield turn
 
 
-def serve(pipe: Connection, way: Way) -> None:
+def serve(pipe: Connection, variant: LinkVariant) -> None:
     """The server process."""
-    run(_serve(pipe, way))
+    run(_serve(pipe, variant))
 
 
 def take_turns(pipe: Connection, job: Job, measure: Measure) -> None:
@@ -64,15 +64,15 @@ def take_turns(pipe: Connection, job: Job, measure: Measure) -> None:
     run(_take_turns(pipe, job, measure))
 
 
-async def _serve(pipe: Connection, way: Way) -> None:
-    async with end(way) as here:
+async def _serve(pipe: Connection, variant: LinkVariant) -> None:
+    async with end(variant) as here:
         serve_all(here.endpoint)
         pipe.send(here.endpoint.address.json())
         await ordered(pipe)
 
 
 async def _take_turns(pipe: Connection, job: Job, measure: Measure) -> None:
-    async with end(job.way) as here:
+    async with end(job.variant) as here:
         link = await here.endpoint.link(job.address).up()
         while await ordered(pipe):
             pipe.send(await measure(here, link, job.seconds))

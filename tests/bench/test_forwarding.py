@@ -11,8 +11,8 @@ def test_a_step_of_the_core_is_measured_beside_its_goal() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", forwarding.WAYS[:2], ids=lambda way: way.carrier)
-def test_a_relay_is_measured_beside_one_that_only_copies(way: forwarding.Way) -> None:
-    figure = forwarding.figure(way, QUICK)
+@pytest.mark.parametrize("load", forwarding.LOADS[:2], ids=lambda load: load.carrier)
+def test_a_relay_is_measured_against_one_that_only_copies(load: forwarding.Load) -> None:
+    figure = forwarding.figure(load, QUICK)
     assert figure.value > 0
     assert figure.ratio is not None

@@ -1,20 +1,20 @@
 """The benches run: one quick turn of those that use every part of the package."""
 
 from bench import handshakes, memory, routes, stream
-from bench.ends import Way
+from bench.ends import LinkVariant
 from bench.figure import QUICK, Figure
 from bench.table import table
 
 
 def test_a_stream_is_measured_beside_its_limit() -> None:
-    figure = stream.figure(Way(0x40, "udp"), QUICK)
+    figure = stream.figure(LinkVariant(0x40, "udp"), QUICK)
     assert figure.value > 0
     assert figure.ratio is not None
     assert figure.what in table([figure])
 
 
 def test_handshakes_are_measured_beside_the_bare_cryptography() -> None:
-    figure = handshakes.figure(Way(0x3A, "udp"), QUICK)
+    figure = handshakes.figure(LinkVariant(0x3A, "udp"), QUICK)
     assert figure.ratio is not None
 
 
