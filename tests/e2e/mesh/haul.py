@@ -32,8 +32,8 @@ from tests.runtime.realms import Home, realm
 READY_S = 60.0
 
 
-class WayFacts(msgspec.Struct):
-    """What the source tells of one way of its tunnel."""
+class PathFacts(msgspec.Struct):
+    """What the source reports of one path of its tunnel."""
 
     label: str
     is_silent: bool
@@ -119,10 +119,10 @@ class Haul:
         self.target = target
         self.relays = relays
 
-    def ways(self) -> list[WayFacts]:
+    def paths(self) -> list[PathFacts]:
         """Those that the source's tunnel has now."""
         self.source.tell(do="ways")
-        return msgspec.convert(self.source.hear("ways")["ways"], list[WayFacts])
+        return msgspec.convert(self.source.hear("ways")["ways"], list[PathFacts])
 
     def explained(self) -> str:
         self.source.tell(do="ways")
@@ -156,9 +156,9 @@ class Haul:
 
     def busiest(self) -> Bird:
         """The relay that most bytes pass now."""
-        before = {way.label: way.sent_size for way in self.ways()}
+        before = {path.label: path.sent_size for path in self.paths()}
         time.sleep(0.3)
-        gained = {way.label: way.sent_size - before.get(way.label, 0) for way in self.ways()}
+        gained = {path.label: path.sent_size - before.get(path.label, 0) for path in self.paths()}
         label = max(gained, key=gained.__getitem__)
         return next(relay for relay in self.relays if label == f"over {relay.name}")
 
@@ -171,7 +171,7 @@ def await_ways(haul: Haul, count: int) -> None:
     haul.begin(1)
     haul.end()
     deadline = time.monotonic() + READY_S
-    while len(ways := haul.ways()) < count or any(way.is_silent for way in ways):
+    while len(paths := haul.paths()) < count or any(path.is_silent for path in paths):
         assert time.monotonic() < deadline, haul.explained()
         time.sleep(0.1)
 

@@ -98,12 +98,12 @@ def test_a_relay_whose_queue_stands_says_so_and_little_is_lost_by_it(
         best = 0.0
         for _ in range(TRIES):
             best = max(best, best_rate(alone, SIZE, 0.7 * RATE))
-            (way,) = alone.ways()
-            if way.marks:
+            (path,) = alone.paths()
+            if path.marks:
                 break
         with capsys.disabled():
-            print(f"\n{way.marks} packets marked, {best / RATE:.2f} of the rate used")
-    assert way.marks > 0
+            print(f"\n{path.marks} packets marked, {best / RATE:.2f} of the rate used")
+    assert path.marks > 0
     assert best > 0.6 * RATE
 
 
@@ -126,7 +126,7 @@ def test_redundant_small_messages_do_not_feel_the_losses_of_one_route(
         lossy = Weather(delay_s=DELAY_S, loss=LOSS)
         both.lab.between(both.source.host, both.host(relay), lossy)
         redundant_s = min(chat("redundant") for _ in range(2))
-        good, *bad = sorted(both.ways(), key=lambda way: way.label == f"over {relay.name}")
+        good, *bad = sorted(both.paths(), key=lambda path: path.label == f"over {relay.name}")
         with capsys.disabled():
             print(
                 f"\np99 of small messages: {clear_s * 1e3:.0f} ms without losses, "
@@ -135,6 +135,6 @@ def test_redundant_small_messages_do_not_feel_the_losses_of_one_route(
         # Datagrams are lost; once the link does without them, they are late instead; or it is
         # bad enough to be no way at all for a while.
         assert good.label != f"over {relay.name}"
-        for way in bad:
-            assert way.lost_packets > MESSAGES * LOSS / 4 or way.rtt_s > 1.5 * good.rtt_s
+        for path in bad:
+            assert path.lost_packets > MESSAGES * LOSS / 4 or path.rtt_s > 1.5 * good.rtt_s
         assert redundant_s < 2 * clear_s + 0.02
