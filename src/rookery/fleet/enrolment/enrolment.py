@@ -96,7 +96,7 @@ class Enrolment:
             generation = max(generation, entry.generation)
             allowance = self._known
         if not allowance.take(1.0, now):
-            return self.put_off(hello)
+            return self.answer_busy(hello)
         secret = self._secrets.derive(hello.sender, name, generation)
         try:
             sealed = self._seal(
@@ -110,7 +110,7 @@ class Enrolment:
         self._counters.hellos += 1
         return ReportOutcome(sealed)
 
-    def put_off(self, hello: HelloDatagram) -> ReportOutcome:
+    def answer_busy(self, hello: HelloDatagram) -> ReportOutcome:
         """There is no room: answer BUSY; the sender retries later."""
         self._counters.busy += 1
         return ReportOutcome(_fault(BUSY, hello))

@@ -32,7 +32,7 @@ def take(entry: FleetEntry, boot: int, sequence: int) -> int:
         return NEW
     ahead = sequence - entry.sequence
     if ahead > 0:
-        entry.window = moved(entry.window, ahead)
+        entry.window = shifted(entry.window, ahead)
         entry.sequence = sequence
         return NEW
     if ahead <= -WINDOW_SIZE:
@@ -44,7 +44,7 @@ def take(entry: FleetEntry, boot: int, sequence: int) -> int:
     return NEW
 
 
-def moved(window: int, ahead: int) -> int:
+def shifted(window: int, ahead: int) -> int:
     """The window after a report that is `ahead` of the highest sequence."""
     if ahead == 1 and window == _MASK:
         return window  # the common case

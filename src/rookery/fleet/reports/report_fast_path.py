@@ -110,7 +110,7 @@ class ReportFastPath:
             kept.address, kept.address_text = address, self._address_text(address)
         taken = _copied(entry)
         taken.sequence = sequence
-        taken.window = replay_window.moved(taken.window, ahead)
+        taken.window = replay_window.shifted(taken.window, ahead)
         taken.last_seen = self._now
         taken.address = kept.address_text
         taken.content = content

@@ -106,14 +106,14 @@ class ReportSender:
         self._boot = next_boot(state.boot, wall_ms, random)
         self._made = 0  # with this boot and the ones it had to take since
         self._call: tuple[int, int] = (0, 0)  # the last one: sequence and wish
-        self._greeting = SenderHello(identity, sender, kind, code, limits, random)
+        self._hello = SenderHello(identity, sender, kind, code, limits, random)
         self._backlog = Backlog(limits, random)
         self._datagrams: list[bytes] = []
         self._events: list[SenderEvent] = []
         for each in state.kept:
             self._keep(each.tag, each.content)
         if not self._secret:
-            self._greeting.want(0.0)
+            self._hello.want(0.0)
 
     @property
     def boot(self) -> int:
@@ -148,7 +148,7 @@ class ReportSender:
     @property
     def deadline(self) -> float | None:
         """When to call `tick`; None: nothing to do before the next report."""
-        times = (self._greeting.deadline, self._backlog.deadline() if self._secret else None)
+        times = (self._hello.deadline, self._backlog.deadline() if self._secret else None)
         return min((time for time in times if time is not None), default=None)
 
     def report(self, report: telemetry.Report, now: float) -> None:
@@ -161,7 +161,7 @@ class ReportSender:
 
     def tick(self, now: float) -> None:
         """Time has passed: send what is due."""
-        hello = self._greeting.due(now)
+        hello = self._hello.due(now)
         if hello is not None:
             self.counters.hellos += 1
             self._datagrams.append(hello)
@@ -203,7 +203,7 @@ class ReportSender:
         )
         datagram = serialize_report(proved, secrets.prove(self._secret, proved))
         if not self._is_enrolled:
-            datagram = self._greeting.introduction() + datagram
+            datagram = self._hello.introduction() + datagram
         self.counters.sent += 1
         self._datagrams.append(datagram)
 
@@ -226,7 +226,7 @@ class ReportSender:
         if not self._backlog.acknowledge(ack.sequence, now):
             return
         self.counters.acknowledged += 1
-        self._greeting.enrolled()
+        self._hello.enrolled()
         if not self._is_enrolled:
             self._is_enrolled = True
             self._events.append(SenderEnrolled(secrets.claim_code(self._secret)))
@@ -243,9 +243,9 @@ class ReportSender:
         opened = self._local.open(sealed.sealed)
         self._local.verify(opened, self._hub_key)
         issue = IssuedSecret.parse(opened.inner)
-        if issue.nonce == self._greeting.nonce:
+        if issue.nonce == self._hello.nonce:
             # Whatever its generation: the hub may have got another master, or another clock.
-            self._greeting.answered()
+            self._hello.answered()
             self._is_enrolled = False
             self._backlog.retry()
         else:
@@ -260,14 +260,14 @@ class ReportSender:
         match fault.code:
             case datagrams.UNKNOWN:
                 self._check_answer(fault.sender, fault.boot, fault.sequence)
-                self._greeting.want(now)
+                self._hello.want(now)
             case datagrams.STALE:
                 self._check_proof(fault)
                 self._check_answer(fault.sender, self._boot, fault.sequence)
                 self._restart(fault.boot, now)
             case datagrams.DENIED:
                 self._check_hello(fault)
-                self._greeting.refused(now)
+                self._hello.refused(now)
                 self._events.append(HelloRefused("denied"))
             case datagrams.BUSY:
                 self._check_hello(fault)
@@ -280,7 +280,7 @@ class ReportSender:
         if known <= self._boot:
             return  # a replayed answer
         if known == BOOT_SEQUENCE_MAX:
-            self._greeting.want(now)  # with a newer secret any boot is accepted
+            self._hello.want(now)  # with a newer secret any boot is accepted
             return
         self._boot = next_boot(known, 0, self._random)
         self._call = (0, 0)
@@ -295,9 +295,9 @@ class ReportSender:
             raise AuthenticationError("an answer to none of our reports")
 
     def _check_hello(self, fault: FaultDatagram) -> None:
-        if fault.boot or fault.sequence.to_bytes(8, "big") != self._greeting.nonce:
+        if fault.boot or fault.sequence.to_bytes(8, "big") != self._hello.nonce:
             raise AuthenticationError("an answer to none of our hellos")
-        if not self._greeting.is_first_refusal():
+        if not self._hello.is_first_refusal():
             raise AuthenticationError("this hello has been refused before")
 
     def _check_proof(self, answer: AckDatagram | CallDatagram | FaultDatagram) -> None:

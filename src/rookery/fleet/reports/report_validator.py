@@ -150,10 +150,10 @@ class ReportValidator:
             self._secrets.keep(entry, generation, prover)
         return self._accept(incoming, report, entry, generation, prover, wish, now)
 
-    def put_off(self, incoming: IncomingReport) -> ReportOutcome:
+    def answer_busy(self, incoming: IncomingReport) -> ReportOutcome:
         """The registry has no room for a new sender: answer BUSY and look nothing up."""
         assert incoming.hello is not None
-        return self._enrolment.put_off(incoming.hello)
+        return self._enrolment.answer_busy(incoming.hello)
 
     def fast_path(self, address_text: Callable[[bytes], str], now: float) -> ReportFastPath:
         """The fast path for the reports of one batch; reports it takes need no `receive`."""

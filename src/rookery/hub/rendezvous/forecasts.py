@@ -80,10 +80,10 @@ class Forecasts:
     async def run(self) -> None:
         while self._file is not None:
             is_news = self._file.look()
-            self._tell(is_news=is_news)
+            self._log_change(is_news=is_news)
             await asyncio.sleep(LOOK_S)
 
-    def _tell(self, *, is_news: bool) -> None:
+    def _log_change(self, *, is_news: bool) -> None:
         state, learned = self.state, self._forecast.learned
         if state is self._logged_state and not is_news:
             return

@@ -40,7 +40,7 @@ from rookery.wire.fleet import messages
 EVENTS_MAX = 256
 RESERVATION_S = 45.0  # until the server's own report counts the seat
 LEASE_MARGIN_S = 5.0
-INSIST_S = 5.0  # of retries to publish the last step while the store is away
+RETRY_S = 5.0  # of retries to publish the last step while the store is away
 
 _PAUSE_S = 0.2
 _UNCHOOSING = (DeviceReported, StepElsewhere, messages.ReservedMessage, messages.ArrivedMessage)
@@ -155,7 +155,7 @@ class RendezvousDriver:
                 self._tally[step.name] += 1
                 if step.name == "failed":
                     self._failed(self.wish, step)
-                await self._insist(lambda: self._hot.add_step(step))
+                await self._retry(lambda: self._hot.add_step(step))
             case ReserveSeat(server, message):
                 await self._reserve(server, message, tasks)
             case ReleaseSeat(server, seat):
@@ -169,7 +169,7 @@ class RendezvousDriver:
             case CloseServer(seat):
                 self._calls.pop(seat).close()
             case EndWish():
-                await self._insist(lambda: self._hot.end_wish(self.wish.id))
+                await self._retry(lambda: self._hot.end_wish(self.wish.id))
 
     async def _reserve(
         self, server: ServerLoad, message: messages.ReserveMessage, tasks: asyncio.TaskGroup
@@ -194,8 +194,8 @@ class RendezvousDriver:
             if step not in self._said:
                 self.enqueue(StepElsewhere(step))
 
-    async def _insist(self, work: Callable[[], Awaitable[None]]) -> None:
-        give_up_at = self._loop.time() + INSIST_S
+    async def _retry(self, work: Callable[[], Awaitable[None]]) -> None:
+        give_up_at = self._loop.time() + RETRY_S
         while True:
             try:
                 return await work()

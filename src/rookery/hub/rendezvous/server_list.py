@@ -24,7 +24,7 @@ class ServerList:
         self._clock = clock
         self._drains = drains
         self._draining: frozenset[str] = frozenset()
-        self._looked_at = float("-inf")
+        self._read_at = float("-inf")
         self._loop = asyncio.get_running_loop()
 
     async def loads(self) -> list[ServerLoad]:
@@ -56,8 +56,8 @@ class ServerList:
     async def _drained(self) -> frozenset[str]:
         """As the database said last: while it is away, servers are chosen all the same."""
         now = self._loop.time()
-        if now - self._looked_at >= DRAINS_S:
-            self._looked_at = now
+        if now - self._read_at >= DRAINS_S:
+            self._read_at = now
             with contextlib.suppress(UnreachableError):
                 self._draining = frozenset(await self._drains.all())
         return self._draining

@@ -81,12 +81,12 @@ class RecentTelemetry:
         """The points kept of a device, which has a place from now on."""
         return [
             TelemetryPoint(at, _known(received), _known(sent), load, mem, disk, _known(temp))
-            for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(sender))
+            for at, received, sent, load, mem, disk, temp in _in_order(self._requested_ring(sender))
         ]
 
     def traffic(self, sender: bytes, since: float = 0.0) -> tuple[int, ...]:
         """Bytes a second of both directions, where they are known: for a small picture."""
-        ring = self._looked_at(sender)
+        ring = self._requested_ring(sender)
         rows = _in_order(ring)
         if rows and rows[0][0] < since:
             return _traffic([row for row in rows if row[0] >= since])
@@ -94,7 +94,7 @@ class RecentTelemetry:
             ring.traffic = _traffic(rows)
         return ring.traffic
 
-    def _looked_at(self, sender: bytes) -> _TelemetryRing:
+    def _requested_ring(self, sender: bytes) -> _TelemetryRing:
         ring = self._rings.pop(sender, None)
         if ring is None:
             if len(self._rings) >= self._devices_max:

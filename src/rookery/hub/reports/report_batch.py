@@ -174,7 +174,7 @@ class ReportBatch:
                 return True
         if incoming.hello is not None:
             if entry is None and len(self.enrolled) >= self._room:
-                self._take(arrival, validator.put_off(incoming), None, None)
+                self._take(arrival, validator.answer_busy(incoming), None, None)
                 return True
             is_bound = entry is not None and name_of(incoming.hello) == entry.hashname
             if not is_bound and _lacks_code(incoming, codes):

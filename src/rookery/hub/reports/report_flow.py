@@ -67,10 +67,12 @@ class ReportFlow:
         self._waiting: deque[Received] = deque()
         self._waiting_count = 0
         self._again: list[ReportArrival] = []  # to be decided again, as another hub was faster
-        self._strangers: deque[ReportArrival] = deque()  # whose code is to be looked up
+        self._new_senders: deque[ReportArrival] = deque()  # whose code is to be looked up
         self.settled = spool.position  # before this, the hot store knows all that is spooled
         self._open = self._settling = self._new_group(spool.position)
-        self._to_decide, self._to_greet, self._to_settle = (asyncio.Event() for _ in range(3))
+        self._has_arrivals, self._has_new_senders, self._has_decided = (
+            asyncio.Event() for _ in range(3)
+        )
         self._undecided = 0  # how often decisions were taken back
         self.dirty: set[bytes] = set()  # senders that the database does not know as they are
         self.enrolled: set[bytes] = set()  # those of them that it does not know at all
@@ -84,12 +86,12 @@ class ReportFlow:
     def offer(self, datagrams: list[bytes], addresses: list[Address]) -> None:
         self._waiting.append((datagrams, addresses))
         self._waiting_count += len(datagrams)
-        self._to_decide.set()
+        self._has_arrivals.set()
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._decide_all())
-            tasks.create_task(self._greet_all())
+            tasks.create_task(self._decide_new_senders())
             tasks.create_task(self._settle_all())
 
     async def finish(self) -> None:
@@ -107,8 +109,8 @@ class ReportFlow:
 
     async def _decide_all(self) -> None:
         while True:
-            await self._to_decide.wait()
-            self._to_decide.clear()
+            await self._has_arrivals.wait()
+            self._has_arrivals.clear()
             while self._waiting or self._again:
                 arrivals, self._again = self._again, []
                 arrivals += self._read()
@@ -134,10 +136,10 @@ class ReportFlow:
             return
         batch, entries = known
         strangers = batch.decide(arrivals, entries, {})
-        self._keep(batch)
+        self._spool_batch(batch)
         if strangers:
-            self._strangers += strangers[: self._limits.strangers_max - len(self._strangers)]
-            self._to_greet.set()
+            self._new_senders += strangers[: self._limits.strangers_max - len(self._new_senders)]
+            self._has_new_senders.set()
 
     async def _known(self, arrivals: list[ReportArrival]) -> _Known | None:
         """A batch with all that is needed to decide; None while a store is away."""
@@ -162,7 +164,7 @@ class ReportFlow:
         room = await self._hot.room()
         return room - len({**self._open.enrolled, **self._settling.enrolled})
 
-    def _keep(self, batch: ReportBatch) -> None:
+    def _spool_batch(self, batch: ReportBatch) -> None:
         """Spool the batch and send what needs no disk; all of it is forgotten if that fails."""
         group = self._open
         try:
@@ -177,7 +179,7 @@ class ReportFlow:
         group.enrolled |= batch.enrolled
         group.calls += batch.calls()
         if group.decided or group.changed:
-            self._to_settle.set()
+            self._has_decided.set()
         if batch.answers_now:
             self._send(batch.answers_now, batch.addresses_now)
         for event in batch.events:
@@ -187,19 +189,19 @@ class ReportFlow:
 
     # New senders with a code, which only the database knows
 
-    async def _greet_all(self) -> None:
+    async def _decide_new_senders(self) -> None:
         while True:
-            await self._to_greet.wait()
-            self._to_greet.clear()
-            while self._strangers:
-                arrivals = list(self._strangers)
-                self._strangers.clear()
+            await self._has_new_senders.wait()
+            self._has_new_senders.clear()
+            while self._new_senders:
+                arrivals = list(self._new_senders)
+                self._new_senders.clear()
                 try:
-                    await self._greet(arrivals)
+                    await self._decide_with_codes(arrivals)
                 except UnreachableError:
                     self.tally["store_away"] += len(arrivals)
 
-    async def _greet(self, arrivals: list[ReportArrival]) -> None:
+    async def _decide_with_codes(self, arrivals: list[ReportArrival]) -> None:
         ids = {code for *_, incoming in arrivals if incoming and (code := incoming.code_id)}
         codes = await self._enrolment.codes(list(ids))
         owners = await self._enrolment.owners([arrival[0] for arrival in arrivals])
@@ -215,7 +217,7 @@ class ReportFlow:
             if sender not in batch.rebound:
                 batch.forget(sender)  # without a code it was quicker
         await self._catch_up(batch)
-        self._keep(batch)
+        self._spool_batch(batch)
 
     async def _catch_up(self, batch: ReportBatch) -> None:
         """Those replaced may have reported since: it must not keep them in their place."""
@@ -230,8 +232,8 @@ class ReportFlow:
 
     async def _settle_all(self) -> None:
         while True:
-            await self._to_settle.wait()
-            self._to_settle.clear()
+            await self._has_decided.wait()
+            self._has_decided.clear()
             group = self._settling = self._open
             self._open = self._new_group(group.position)
             await self._settle(group)
@@ -258,7 +260,7 @@ class ReportFlow:
             losers = [entry.sender for entry, is_put in pairs if not is_put]
             self.tally["conflict"] += len(losers)
             self._again += self._undecide(losers)
-            self._to_decide.set()
+            self._has_arrivals.set()
         self.dirty.update(group.changed)
         for sender in group.changed.keys() & self._open.changed.keys():
             self._open.changed[sender].version = group.changed[sender].version
