@@ -31,7 +31,7 @@ Death = Literal["connected", "arrived", "refuses", "welcomed", "never"]
 
 
 class SmallServer:
-    """`async with SmallServer() as server:`; one guest at a time."""
+    """`async with SmallServer() as server:`; one client at a time."""
 
     def __init__(self, dies: Death = "never", name: str = "server") -> None:
         self.identity = identity(name)
@@ -86,14 +86,14 @@ class SmallServer:
         message = None
         while message is None:
             tlv = await asyncio.wait_for(line.receive(), PATIENCE_S)
-            assert tlv is not None, "the router has gone"
+            assert tlv is not None, "the device has gone"
             message = self._joiner.add(tlv)
         (answer,) = rpc_message.parse(message).items
         assert isinstance(answer, RpcAnswer)
         return msgspec.json.decode(answer.error or answer.result or b"")
 
     async def end(self) -> None:
-        """Close the guest's line, as when its client has left."""
+        """Close the client's connection, as when it has left."""
         self.line.result().close()
         await self.line.result().wait_closed()
 

@@ -1,6 +1,6 @@
 """Identities for senders and hubs: keys of their own in 40, and one RSA key for all.
 
-RSA keys take long to make and to load, and of reporters' only the digest is ever used.
+RSA keys take long to make and to load, and of senders' only the digest is ever used.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""The door for devices, and those who mean no good."""
+"""The listener for devices, and hostile connections."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ LIMITS = HubListenerLimits(
 
 
 class OpenListener:
-    """A door behind which one is asked nothing."""
+    """A listener that welcomes every authenticated connection."""
 
     def __init__(self, limits: HubListenerLimits) -> None:
         self.welcomed: list[str | None] = []
@@ -70,7 +70,7 @@ async def test_who_has_proved_its_name_is_let_in(listener: OpenListener) -> None
 
 
 async def closed(reader: asyncio.StreamReader) -> None:
-    """Until the door has closed it."""
+    """Wait until the listener has closed it."""
     async with asyncio.timeout(PATIENCE_S):
         try:
             while await reader.read(1024):
@@ -157,7 +157,7 @@ async def test_a_device_that_talks_too_much_is_cut_off(listener: OpenListener) -
     await until(lambda: line.is_closed)
 
 
-async def test_closing_the_door_ends_those_who_are_inside() -> None:
+async def test_closing_the_listener_ends_those_who_are_inside() -> None:
     listener = await opened(LIMITS)
     line = await listener.dial()
     await until(lambda: bool(listener.welcomed))

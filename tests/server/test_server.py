@@ -1,4 +1,4 @@
-"""The whole server: doors, reports to a hub over UDP, pages, and the program (F5, F9 to F11)."""
+"""The whole server: listeners, reports to a hub over UDP, pages, the program (F5, F9 to F11)."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The door for hub, devices and clients, on real sockets (F8 to F11)."""
+"""The listener for hub, devices and clients, on real sockets (F8 to F11)."""
 
 import asyncio
 import json

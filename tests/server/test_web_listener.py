@@ -1,4 +1,4 @@
-"""The door for browsers: WebSocket and pages, on real sockets (F11)."""
+"""The web listener: WebSocket and pages, on real sockets (F11)."""
 
 import asyncio
 import json

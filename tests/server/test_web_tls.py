@@ -43,7 +43,7 @@ def trusting() -> ssl.SSLContext:
 
 @asynccontextmanager
 async def secured(folder: Path, limits: ServerListenerLimits | None = None) -> AsyncIterator[World]:
-    """The world, with a WebSocket's door that speaks TLS."""
+    """The world, with a web listener that speaks TLS."""
     file, live = folder / "tls.pem", LiveContext()
     file.write_bytes(AUTHORITY.credential({"127.0.0.1"}, time.time()).serialize())
     live.load(file)
@@ -94,7 +94,7 @@ def test_silent_strangers_are_counted_and_end_in_time(run: Run, tmp_path: Path) 
     run(work())
 
 
-def test_what_is_no_tls_is_closed_and_the_door_stays_open(run: Run, tmp_path: Path) -> None:
+def test_what_is_no_tls_is_closed_and_the_listener_stays_open(run: Run, tmp_path: Path) -> None:
     async def work() -> None:
         async with secured(tmp_path) as there:
             for said in (b"GET /healthz HTTP/1.1\r\n\r\n", bytes(300), b"\x16\x03\x01\xff\xff"):

@@ -1,4 +1,4 @@
-"""A server's doors on loopback, and a hub, devices and clients made of the cores."""
+"""A server's listeners on loopback, and a hub, devices and clients made of the cores."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ HUB, DEVICE, CLIENT, STRANGER = (identity() for _ in range(4))
 
 
 class End:
-    """One end of a connection to the door."""
+    """One end of a connection to the listener."""
 
     def __init__(self, line: SealedConnection) -> None:
         self.line = line
@@ -117,7 +117,7 @@ def plan(seat: str = "seat-1", device: Identity = DEVICE, seconds: int = 30) -> 
 
 
 class World:
-    """Doors, sessions, and what was audited."""
+    """Listeners, sessions, and what was audited."""
 
     def __init__(
         self,

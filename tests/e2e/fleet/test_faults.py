@@ -93,7 +93,7 @@ def test_without_any_server_the_client_is_told(scene: Scene) -> None:
     assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0
 
 
-def test_a_router_that_stops_halfway_is_told_of(scene: Scene) -> None:
+def test_a_device_that_stops_halfway_is_told_of(scene: Scene) -> None:
     with frozen(scene.attic.running):
         steps = list(scene.alice.steps(scene.attic.mac))
     assert [step["name"] for step in steps][-1] == "failed"

@@ -253,7 +253,7 @@ def test_a_stranger_gets_nothing_from_the_server(siege: Siege) -> None:
     assert grown == {"denied": 2, "no_seat": 2, "protocol": 1}
 
 
-async def test_a_ticket_is_good_once_for_one_router_and_one_client(siege: Siege) -> None:
+async def test_a_ticket_is_good_once_for_one_device_and_one_client(siege: Siege) -> None:
     """F9, F10: mallory has a router and tickets of her own, and gets nowhere else with them."""
     link = LinkAddress.parse(siege.world.hubs[0].link.read_text())
     code = await asyncio.to_thread(siege.mallory.code)

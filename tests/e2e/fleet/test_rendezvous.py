@@ -49,7 +49,7 @@ def scene(world: World) -> Scene:
     return Scene(world, alice, bob, attic, cellar, stray)
 
 
-def test_every_step_of_a_meeting_is_seen(scene: Scene) -> None:
+def test_every_step_of_a_rendezvous_is_seen(scene: Scene) -> None:
     """F6, F7, F8, F9, F10: wish, call, TCP, seat, direction, arrival, and the answer with it."""
     steps = list(scene.alice.steps(scene.attic.mac))
     assert [step["name"] for step in steps] == STEPS
@@ -72,7 +72,7 @@ def test_hubs_on_one_database_are_one_hub(scene: Scene) -> None:
         assert [step["name"] for step in person.steps(agent.mac)] == STEPS
 
 
-def test_a_client_controls_its_router_over_tcp(scene: Scene) -> None:
+def test_a_client_controls_its_device_over_tcp(scene: Scene) -> None:
     """F11, with the command line."""
     answer = scene.alice.rpc(scene.attic.mac, "system.uptime")
     assert answer.code == 0, answer.err
@@ -84,7 +84,7 @@ def test_a_client_controls_its_router_over_tcp(scene: Scene) -> None:
     assert "127.0.0.1" in resolved.out
 
 
-async def test_a_client_controls_its_router_over_a_websocket(scene: Scene) -> None:
+async def test_a_client_controls_its_device_over_a_websocket(scene: Scene) -> None:
     """F11, as a browser does: discovery, batch, notification, errors; and a ticket is good once."""
     steps = list(scene.alice.steps(scene.attic.mac))
     grant = steps[-1]["grant"]
@@ -137,7 +137,7 @@ def test_sessions_are_observed(scene: Scene) -> None:
     assert told.opened_at <= told.closed_at
 
 
-def test_unknown_foreign_and_unowned_routers_are_refused(scene: Scene) -> None:
+def test_unknown_foreign_and_unowned_devices_are_refused(scene: Scene) -> None:
     """F6: 403 for another's, and the same for one that nobody knows."""
     post = scene.alice.http.post
     assert post("/", params={"mac": "02:ff:ff:ff:ff:ff"}).status_code == 403
@@ -169,7 +169,7 @@ def test_a_stray_device_is_claimed_by_what_its_console_shows(scene: Scene) -> No
     assert scene.bob.rpc(scene.stray.mac, "system.uptime").code == 0
 
 
-def test_a_silent_router_is_told_with_when_it_was_seen(scene: Scene) -> None:
+def test_a_silent_device_is_told_with_when_it_was_seen(scene: Scene) -> None:
     """F6: 409, and the time of the last report."""
     quiet = scene.world.agent("quiet", scene.bob.code(), scene.world.hubs[0])
     scene.bob.await_device(quiet.mac)

@@ -1,6 +1,6 @@
 """A herd of clients in virtual time: waves of them, placed on servers that have a day of their own.
 
-Each of four servers has, beside those that the hub places, guests of its own, who come within half
+Each of four servers has, beside those that the hub places, clients of its own, who come within half
 an hour and leave after three, every day at the same time, each server's at another. The hub's
 clients come in waves every ten minutes and stay for two to four hours. Servers report every 20 s;
 what the hub promised in between it counts as reserved. The placement is the very core that ships.
@@ -24,7 +24,7 @@ SEATS = 400
 DAY_S, HOUR_S = 86_400, 3600
 WAVE_S, WAVE = 600, 16
 STAY_S = (2 * HOUR_S, 4 * HOUR_S)
-GUESTS = 0.4  # of the seats, at the height of a server's day
+OWN_CLIENTS = 0.4  # of the seats, at the height of a server's day
 RISE_S, HEIGHT_S = 1800, 3 * HOUR_S
 BEGIN_S = 1_800_057_600 // DAY_S * DAY_S
 
@@ -67,7 +67,7 @@ def day(ask: Ask, number: int = 0, seed: int = SEED) -> Day:
     found = Day([])
     for at_s in range(begin_s - 6 * HOUR_S, begin_s + DAY_S, WAVE_S):
         leaving = [(until_s, server) for until_s, server in leaving if until_s > at_s]
-        used = {server: guests(server, at_s) for server in SERVERS}
+        used = {server: own_clients(server, at_s) for server in SERVERS}
         for _, server in leaving:
             used[server] += 1
         promised: dict[str, int] = defaultdict(int)
@@ -87,11 +87,11 @@ def day(ask: Ask, number: int = 0, seed: int = SEED) -> Day:
     return found
 
 
-def guests(server: str, at_s: float) -> int:
+def own_clients(server: str, at_s: float) -> int:
     """Its own, who come every day."""
     since_s = (at_s - HIGH_AT_H[server] * HOUR_S) % DAY_S
     rising, leaving = since_s / RISE_S, (HEIGHT_S + RISE_S - since_s) / RISE_S
-    return round(SEATS * GUESTS * max(0.0, min(1.0, rising, leaving)))
+    return round(SEATS * OWN_CLIENTS * max(0.0, min(1.0, rising, leaving)))
 
 
 def forecast_from(days: Sequence[Day], number: int, confidence: float = 1.0) -> Forecast:

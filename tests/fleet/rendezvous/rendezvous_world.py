@@ -268,7 +268,7 @@ class World:
                 self.attended_after = number + 2
 
     def any_hub(self) -> Hub:
-        """Routers come to whichever hub the network leads them to."""
+        """Devices come to whichever hub the network leads them to."""
         place = self.chance(1)[0] % len(self.hubs)
         hub = self.hubs[place]
         if hub is None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.fleet.rendezvous.rendezvous_world import FAULTS, LIMITS, Fault, World
 from tests.fleet.rendezvous.seat_server import LATENCY_S, SEATS_MAX
 
-EVENTS = 12  # of a meeting in which nothing goes wrong, until the client is there
+EVENTS = 12  # of a rendezvous in which nothing goes wrong, until the client is there
 Faults = Sequence[tuple[int, Fault]]
 
 

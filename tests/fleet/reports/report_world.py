@@ -1,4 +1,4 @@
-"""A hub's desk and senders on a seeded network that loses and reorders, in virtual time."""
+"""A hub's validator and senders on a seeded network that loses and reorders, in virtual time."""
 
 import random
 from collections import Counter
@@ -39,7 +39,7 @@ class Network(msgspec.Struct):
 
 
 class Hub:
-    """What a hub does around its desk: entries in RAM, flushed now and then, and a spool."""
+    """What a hub does around its validator: entries in RAM, flushed now and then, and a spool."""
 
     def __init__(self, world: "World", settings: ReportValidatorSettings) -> None:
         self.world = world

@@ -99,38 +99,38 @@ def _last(fast_path: ReportFastPath, hub: FakeHub) -> ReportFastPath:
     return last
 
 
-def test_what_came_before_is_for_the_desk(hub: FakeHub, device: Device) -> None:
+def test_what_came_before_is_for_the_validator(hub: FakeHub, device: Device) -> None:
     for sequence in (0, 1, 2):
         assert passed(hub, device.report(sequence), entry_of(hub)) is None
     assert passed(hub, device.report(BOOT_SEQUENCE_MAX + 1), entry_of(hub)) is None
 
 
 @pytest.mark.parametrize("boot", [1, 99, 101])
-def test_another_boot_is_for_the_desk(hub: FakeHub, device: Device, boot: int) -> None:
+def test_another_boot_is_for_the_validator(hub: FakeHub, device: Device, boot: int) -> None:
     other = copy.copy(device)
     other.boot = boot
     assert passed(hub, other.report(3), entry_of(hub)) is None
 
 
-def test_another_generation_is_for_the_desk(hub: FakeHub, device: Device) -> None:
+def test_another_generation_is_for_the_validator(hub: FakeHub, device: Device) -> None:
     for change in (-1, 1):
         entry = entry_of(hub)
         entry.generation += change
         assert passed(hub, device.report(3), entry) is None
 
 
-def test_another_name_is_for_the_desk(hub: FakeHub, device: Device) -> None:
+def test_another_name_is_for_the_validator(hub: FakeHub, device: Device) -> None:
     """The secret that is kept is of the name that it was derived for."""
     entry = entry_of(hub)
     entry.hashname = Device().identity.hashname
     assert passed(hub, device.report(3), entry) is None
 
 
-def test_a_secret_that_is_not_at_hand_is_for_the_desk(hub: FakeHub, device: Device) -> None:
+def test_a_secret_that_is_not_at_hand_is_for_the_validator(hub: FakeHub, device: Device) -> None:
     assert passed(FakeHub(), device.report(3), entry_of(hub)) is None
 
 
-def test_a_secret_that_is_to_be_renewed_is_for_the_desk(hub: FakeHub, device: Device) -> None:
+def test_a_secret_that_is_to_be_renewed_is_for_the_validator(hub: FakeHub, device: Device) -> None:
     fast_path = hub.validator.fast_path(bytes.decode, device.generation + RENEWAL_S)
     assert fast_path.take(device.report(3), entry_of(hub), ELSEWHERE.encode()) is None
     fast_path = hub.validator.fast_path(bytes.decode, device.generation + RENEWAL_S - 0.001)
@@ -147,11 +147,11 @@ def test_it_was_heard_from_where_it_was_heard_last(hub: FakeHub, device: Device)
 
 
 @pytest.mark.parametrize("tag", [LOAD, AUDIT])
-def test_what_servers_say_is_for_the_desk(device: Device, tag: int) -> None:
+def test_what_servers_say_is_for_the_validator(device: Device, tag: int) -> None:
     assert sender_of(device.report(3, tag=tag)) is None
 
 
-def test_the_name_of_a_server_is_for_the_desk(device: Device) -> None:
+def test_the_name_of_a_server_is_for_the_validator(device: Device) -> None:
     datagram = bytearray(device.report(3))
     datagram[5] |= 0x01
     assert sender_of(bytes(datagram)) is None

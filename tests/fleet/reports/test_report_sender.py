@@ -42,7 +42,7 @@ ROUNDS_MAX = 20
 
 
 class Line:
-    """A sender and a desk, each told what the other said when the test has it so."""
+    """A sender and a validator; the test passes the datagrams of each to the other."""
 
     def __init__(
         self, settings: ReportValidatorSettings | None = None, code: str | None = None
@@ -65,7 +65,7 @@ class Line:
         )
 
     def answers(self, *, wish: int | None = None) -> list[bytes]:
-        """Of the desk, to what the sender sends now."""
+        """Answers of the validator to what the sender sends now."""
         found = []
         for datagram in self.sender.take():
             outcome = self.hub.answer(datagram, code=code_of("router"), wish=wish)

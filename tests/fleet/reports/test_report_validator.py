@@ -239,7 +239,7 @@ def test_two_boots_that_take_turns_are_clones_f4(hub: FakeHub, device: Device) -
     assert hub.answer(device.report(2)).spool is not None
 
 
-def test_a_newer_secret_takes_a_stolen_lineage_back_f4(hub: FakeHub, device: Device) -> None:
+def test_a_newer_secret_takes_a_stolen_replay_window_back_f4(hub: FakeHub, device: Device) -> None:
     thief = Device()
     thief.secret, thief.generation, thief.boot = device.secret, device.generation, BOOT_SEQUENCE_MAX
     hub.tell(thief.report(1))

@@ -67,113 +67,117 @@ def codes(answer: Any) -> list[object]:  # noqa: ANN401
 
 
 def test_f11_ids_are_mapped_there_and_back() -> None:
-    desk = relay()
-    sent = to_device(desk.from_client(data(call("a", "one", [1])), 0.0))
-    sent += to_device(desk.from_client(data(call(7, "two", {"x": 2})), 0.1))
+    rpc_relay = relay()
+    sent = to_device(rpc_relay.from_client(data(call("a", "one", [1])), 0.0))
+    sent += to_device(rpc_relay.from_client(data(call(7, "two", {"x": 2})), 0.1))
     assert [(each["method"], each["params"]) for each in sent] == [("one", [1]), ("two", {"x": 2})]
     assert sent[0]["id"] != sent[1]["id"]
-    second = desk.from_device(result(sent[1]["id"], "second"), 0.35)
+    second = rpc_relay.from_device(result(sent[1]["id"], "second"), 0.35)
     assert to_client(second) == [{"jsonrpc": "2.0", "result": "second", "id": 7}]
     assert audits(second) == [RelayedCall("ann", "router", "two", 250, 0)]
     error = {"code": -5, "message": "no", "data": [1]}
-    first = desk.from_device(data({"jsonrpc": "2.0", "error": error, "id": sent[0]["id"]}), 0.5)
+    first = rpc_relay.from_device(
+        data({"jsonrpc": "2.0", "error": error, "id": sent[0]["id"]}), 0.5
+    )
     assert to_client(first) == [{"jsonrpc": "2.0", "error": error, "id": "a"}]
     assert audits(first) == [RelayedCall("ann", "router", "one", 500, -5)]
 
 
 def test_equal_ids_of_the_client_are_its_own_business() -> None:
-    desk = relay()
-    one = to_device(desk.from_client(data(call(1, "one")), 0.0))[0]
-    two = to_device(desk.from_client(data(call(1, "two")), 0.0))[0]
-    assert to_client(desk.from_device(result(two["id"], 2), 0.0)) == [json.loads(result(1, 2))]
-    assert to_client(desk.from_device(result(one["id"], 1), 0.0)) == [json.loads(result(1, 1))]
+    rpc_relay = relay()
+    one = to_device(rpc_relay.from_client(data(call(1, "one")), 0.0))[0]
+    two = to_device(rpc_relay.from_client(data(call(1, "two")), 0.0))[0]
+    assert to_client(rpc_relay.from_device(result(two["id"], 2), 0.0)) == [json.loads(result(1, 2))]
+    assert to_client(rpc_relay.from_device(result(one["id"], 1), 0.0)) == [json.loads(result(1, 1))]
 
 
 def test_parameters_and_results_pass_as_they_are() -> None:
-    desk = relay()
+    rpc_relay = relay()
     params, value = b"[1.10, 1e400,123456789012345678901234567890]", b'{"a": 0.10}'
-    sent = desk.from_client(b'{"jsonrpc":"2.0","method":"m","params":' + params + b',"id":1.0}', 0)
+    sent = rpc_relay.from_client(
+        b'{"jsonrpc":"2.0","method":"m","params":' + params + b',"id":1.0}', 0
+    )
     assert sent == [SendToDevice(b'{"jsonrpc":"2.0","method":"m","params":' + params + b',"id":1}')]
-    answered = desk.from_device(b'{"jsonrpc":"2.0","id":1,"result":' + value + b"}", 0)
+    answered = rpc_relay.from_device(b'{"jsonrpc":"2.0","id":1,"result":' + value + b"}", 0)
     assert answered[0] == SendToClient(b'{"jsonrpc":"2.0","result":' + value + b',"id":1.0}')
 
 
 def test_f11_a_batch_is_answered_as_one_when_all_of_it_is() -> None:
-    desk = relay()
+    rpc_relay = relay()
     batch = [call(1, "one"), {"jsonrpc": "2.0", "method": "note"}, 5, call(2, "two")]
-    actions = desk.from_client(data(batch), 0.0)
+    actions = rpc_relay.from_client(data(batch), 0.0)
     one, note, two = to_device(actions)
     assert "id" not in note
     assert to_client(actions) == []
-    assert to_client(desk.from_device(result(two["id"], "b"), 0.1)) == []
-    [answer] = to_client(desk.from_device(result(one["id"], "a"), 0.2))
+    assert to_client(rpc_relay.from_device(result(two["id"], "b"), 0.1)) == []
+    [answer] = to_client(rpc_relay.from_device(result(one["id"], "a"), 0.2))
     assert isinstance(answer, list)
     assert codes(answer) == [INVALID_REQUEST, None, None]
     assert [each["id"] for each in answer] == [None, 2, 1]
 
 
 def test_a_batch_of_notifications_is_not_answered() -> None:
-    desk = relay()
+    rpc_relay = relay()
     note = {"jsonrpc": "2.0", "method": "note", "params": [1]}
-    actions = desk.from_client(data([note, note]), 0.0)
+    actions = rpc_relay.from_client(data([note, note]), 0.0)
     assert to_device(actions) == [note, note]
     assert to_client(actions) == []
     assert audits(actions) == [RelayedCall("ann", "router", "note", 0, 0)] * 2
 
 
 def test_f11_a_call_without_an_answer_in_time_is_answered_with_an_error() -> None:
-    desk = relay()
-    assert desk.deadline is None
-    first = to_device(desk.from_client(data(call(1)), 5.0))[0]
-    desk.from_client(data([call(2), call(3)]), 6.0)
-    assert desk.deadline == 35.0
-    assert desk.tick(34.9) == []
-    late = desk.tick(35.0)
+    rpc_relay = relay()
+    assert rpc_relay.deadline is None
+    first = to_device(rpc_relay.from_client(data(call(1)), 5.0))[0]
+    rpc_relay.from_client(data([call(2), call(3)]), 6.0)
+    assert rpc_relay.deadline == 35.0
+    assert rpc_relay.tick(34.9) == []
+    late = rpc_relay.tick(35.0)
     assert [codes(each) for each in to_client(late)] == [[TIMED_OUT]]
     assert audits(late) == [RelayedCall("ann", "router", "m", 30_000, TIMED_OUT)]
-    assert desk.deadline == 36.0
-    assert [codes(each) for each in to_client(desk.tick(40.0))] == [[TIMED_OUT, TIMED_OUT]]
-    assert desk.from_device(result(first["id"], "late"), 41.0) == []
-    assert desk.counters["strays"] == 1
+    assert rpc_relay.deadline == 36.0
+    assert [codes(each) for each in to_client(rpc_relay.tick(40.0))] == [[TIMED_OUT, TIMED_OUT]]
+    assert rpc_relay.from_device(result(first["id"], "late"), 41.0) == []
+    assert rpc_relay.counters["strays"] == 1
 
 
 def test_f11_a_lost_device_answers_every_open_call() -> None:
-    desk = relay()
-    desk.from_client(data(call("x")), 0.0)
-    desk.from_client(data([call("y"), call("z")]), 0.0)
-    lost = desk.device_lost(1.0)
+    rpc_relay = relay()
+    rpc_relay.from_client(data(call("x")), 0.0)
+    rpc_relay.from_client(data([call("y"), call("z")]), 0.0)
+    lost = rpc_relay.device_lost(1.0)
     assert [codes(each) for each in to_client(lost)] == [[DEVICE_LOST], [DEVICE_LOST] * 2]
     assert [each.code for each in audits(lost)] == [DEVICE_LOST] * 3
-    assert desk.open_calls == 0
-    after = desk.from_client(data(call("w")), 2.0)
+    assert rpc_relay.open_calls == 0
+    after = rpc_relay.from_client(data(call("w")), 2.0)
     assert [codes(each) for each in to_client(after)] == [[DEVICE_LOST]]
     assert to_device(after) == []
-    note = desk.from_client(data({"jsonrpc": "2.0", "method": "note"}), 2.0)
+    note = rpc_relay.from_client(data({"jsonrpc": "2.0", "method": "note"}), 2.0)
     assert note == [RelayedCall("ann", "router", "note", 0, DEVICE_LOST)]
 
 
 def test_a_client_that_comes_back_hears_nothing_of_what_it_asked_before() -> None:
-    desk = relay()
-    before = to_device(desk.from_client(data(call(1, "before")), 0.0))[0]
-    assert desk.client_lost(2.0) == [RelayedCall("ann", "router", "before", 2000, CLIENT_LOST)]
-    assert desk.from_device(data({"jsonrpc": "2.0", "method": "note"}), 2.0) == []
-    assert desk.counters["unheard"] == 1
-    desk.client_came()
-    after = to_device(desk.from_client(data(call(1, "after")), 3.0))[0]
-    assert desk.from_device(result(before["id"], "old"), 3.0) == []
-    assert to_client(desk.from_device(result(after["id"], "new"), 3.0)) == [
+    rpc_relay = relay()
+    before = to_device(rpc_relay.from_client(data(call(1, "before")), 0.0))[0]
+    assert rpc_relay.client_lost(2.0) == [RelayedCall("ann", "router", "before", 2000, CLIENT_LOST)]
+    assert rpc_relay.from_device(data({"jsonrpc": "2.0", "method": "note"}), 2.0) == []
+    assert rpc_relay.counters["unheard"] == 1
+    rpc_relay.client_came()
+    after = to_device(rpc_relay.from_client(data(call(1, "after")), 3.0))[0]
+    assert rpc_relay.from_device(result(before["id"], "old"), 3.0) == []
+    assert to_client(rpc_relay.from_device(result(after["id"], "new"), 3.0)) == [
         {"jsonrpc": "2.0", "result": "new", "id": 1}
     ]
 
 
 def test_answers_that_nobody_waits_for_are_dropped_and_counted() -> None:
-    desk = relay()
-    sent = to_device(desk.from_client(data(call(1)), 0.0))[0]
+    rpc_relay = relay()
+    sent = to_device(rpc_relay.from_client(data(call(1)), 0.0))[0]
     for stray in (None, "1", 99, 1.0, -1):
-        assert desk.from_device(result(stray, "x"), 0.0) == []
-    assert len(to_client(desk.from_device(result(sent["id"], "x"), 0.0))) == 1
-    assert desk.from_device(result(sent["id"], "again"), 0.0) == []
-    assert desk.counters == {"strays": 6}
+        assert rpc_relay.from_device(result(stray, "x"), 0.0) == []
+    assert len(to_client(rpc_relay.from_device(result(sent["id"], "x"), 0.0))) == 1
+    assert rpc_relay.from_device(result(sent["id"], "again"), 0.0) == []
+    assert rpc_relay.counters == {"strays": 6}
 
 
 def test_notifications_of_the_device_reach_the_client() -> None:
@@ -182,8 +186,8 @@ def test_notifications_of_the_device_reach_the_client() -> None:
 
 
 def test_a_client_has_no_methods() -> None:
-    desk = relay()
-    actions = desk.from_device(data(call(5, "reboot")), 0.0)
+    rpc_relay = relay()
+    actions = rpc_relay.from_device(data(call(5, "reboot")), 0.0)
     assert to_client(actions) == []
     assert codes(to_device(actions)[0]) == [METHOD_NOT_FOUND]
     assert to_device(actions)[0]["id"] == 5
@@ -191,16 +195,18 @@ def test_a_client_has_no_methods() -> None:
 
 @pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b"1", b"[1]", b"\xff", b'{"id":1}'])
 def test_rubbish_of_the_device_is_counted(rubbish: bytes) -> None:
-    desk = relay()
-    assert desk.from_device(rubbish, 0.0) == []
-    assert desk.counters == {"rubbish": 1}
+    rpc_relay = relay()
+    assert rpc_relay.from_device(rubbish, 0.0) == []
+    assert rpc_relay.counters == {"rubbish": 1}
 
 
 @pytest.mark.parametrize("error", ["no", None, {"code": "1", "message": "x"}, {"code": 1}])
 def test_an_error_that_is_none_becomes_an_internal_one(error: object) -> None:
-    desk = relay()
-    sent = to_device(desk.from_client(data(call("x")), 0.0))[0]
-    answered = desk.from_device(data({"jsonrpc": "2.0", "error": error, "id": sent["id"]}), 0.0)
+    rpc_relay = relay()
+    sent = to_device(rpc_relay.from_client(data(call("x")), 0.0))[0]
+    answered = rpc_relay.from_device(
+        data({"jsonrpc": "2.0", "error": error, "id": sent["id"]}), 0.0
+    )
     assert [codes(each) for each in to_client(answered)] == [[INTERNAL_ERROR]]
     assert [each.code for each in audits(answered)] == [INTERNAL_ERROR]
 
@@ -209,41 +215,41 @@ def test_an_error_that_is_none_becomes_an_internal_one(error: object) -> None:
     ("sent", "code"), [(b"{", PARSE_ERROR), (b"[]", INVALID_REQUEST), (b"5", INVALID_REQUEST)]
 )
 def test_rubbish_of_the_client_is_answered_here(sent: bytes, code: int) -> None:
-    desk = relay()
-    actions = desk.from_client(sent, 0.0)
+    rpc_relay = relay()
+    actions = rpc_relay.from_client(sent, 0.0)
     assert [codes(each) for each in to_client(actions)] == [[code]]
     assert to_device(actions) == []
-    assert desk.counters == {"invalid": 1}
+    assert rpc_relay.counters == {"invalid": 1}
 
 
 def test_open_calls_have_a_bound() -> None:
-    desk = relay(calls_max=3)
-    actions = desk.from_client(data([call(number) for number in range(5)]), 0.0)
+    rpc_relay = relay(calls_max=3)
+    actions = rpc_relay.from_client(data([call(number) for number in range(5)]), 0.0)
     assert len(to_device(actions)) == 3
     assert [each.code for each in audits(actions)] == [BUSY, BUSY]
-    [answer] = to_client(desk.tick(30.0))
+    [answer] = to_client(rpc_relay.tick(30.0))
     assert codes(answer) == [BUSY, BUSY, TIMED_OUT, TIMED_OUT, TIMED_OUT]
 
 
 def test_a_message_that_our_id_makes_too_long_is_refused() -> None:
-    desk = relay()
+    rpc_relay = relay()
     for number in range(9):
-        [sent] = to_device(desk.from_client(data(call(number)), 0.0))
-        desk.from_device(result(sent["id"], 1), 0.0)
+        [sent] = to_device(rpc_relay.from_client(data(call(number)), 0.0))
+        rpc_relay.from_device(result(sent["id"], 1), 0.0)
     whole = b'{"jsonrpc":"2.0","method":"m","params":["%b"],"id":1}'
     most = whole % (b"x" * (MESSAGE_SIZE_MAX - len(whole) + 2))
     assert len(most) == MESSAGE_SIZE_MAX
-    actions = desk.from_client(most, 0.0)  # the tenth call: two digits
+    actions = rpc_relay.from_client(most, 0.0)  # the tenth call: two digits
     assert to_device(actions) == []
     assert codes(to_client(actions)[0]) == [INVALID_REQUEST]
 
 
 def test_answers_to_a_batch_fit_a_message_together() -> None:
-    desk = relay()
-    one, two = to_device(desk.from_client(data([call(1), call(2)]), 0.0))
+    rpc_relay = relay()
+    one, two = to_device(rpc_relay.from_client(data([call(1), call(2)]), 0.0))
     large = "x" * (MESSAGE_SIZE_MAX // 2)
-    desk.from_device(result(one["id"], large), 0.0)
-    [answer] = to_client(desk.from_device(result(two["id"], large), 0.0))
+    rpc_relay.from_device(result(one["id"], large), 0.0)
+    [answer] = to_client(rpc_relay.from_device(result(two["id"], large), 0.0))
     assert codes(answer) == [None, TOO_LARGE]
 
 

@@ -165,7 +165,7 @@ def tlv_values(parsed: object) -> list[bytes]:
             raise AssertionError(parsed)
 
 
-def test_a_sealed_secret_names_its_reporter_f4() -> None:
+def test_a_sealed_secret_names_its_sender_f4() -> None:
     sealed = SealedSecret(b"router", b"message")
     assert SealedSecret.parse(sealed.serialize()) == sealed
     with pytest.raises(DecodeError):

@@ -57,7 +57,7 @@ def test_the_kind_comes_first_f3() -> None:
     assert encode(DEVICE)[1:].startswith(b"\xa4kind\xa6device")
 
 
-def test_what_a_newer_reporter_adds_is_passed_over() -> None:
+def test_what_a_newer_sender_adds_is_passed_over() -> None:
     known = msgspec.msgpack.decode(encode(LOAD))
     assert decode(msgspec.msgpack.encode({**known, "novelty": [1, 2]})) == LOAD
 
