@@ -50,15 +50,17 @@ from rookery.wire.fleet.tlv import Tlv
 
 _log = logging.getLogger(__name__)
 
-_LINE = SealedConnectionLimits(unsent_bytes_max=16 << 20)
+_CONNECTION = SealedConnectionLimits(unsent_bytes_max=16 << 20)
 
 
 class AgentRpcServer:
     """Serves the calls of one session; the end of the connection cancels running calls."""
 
-    def __init__(self, dispatcher: Dispatcher, line: SealedConnection, running_max: int) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, connection: SealedConnection, running_max: int
+    ) -> None:
         self._dispatcher = dispatcher
-        self._line = line
+        self._connection = connection
         self._free = asyncio.Semaphore(running_max)
         self._running: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
@@ -86,7 +88,7 @@ class AgentRpcServer:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(idle_s):
-                    return await self._line.receive()
+                    return await self._connection.receive()
             if not self._running:
                 return None
 
@@ -102,8 +104,8 @@ class AgentRpcServer:
         try:
             answer = await self._dispatcher.dispatch(message)
             if answer is not None:
-                self._line.send(*split(answer))
-                await self._line.drained()  # or unread answers would pile up
+                self._connection.send(*split(answer))
+                await self._connection.drained()  # or unread answers would pile up
         finally:
             self._free.release()
 
@@ -171,12 +173,12 @@ class AgentSession:
 
     async def _ask(self) -> DirectMessage:
         """Ask the hub for a server."""
-        line = await self._dial_hub()
+        connection = await self._dial_hub()
         try:
-            line.send(encode(AskMessage(self._wish)))
-            answer = await _next_message(line, self._limits.direct_s)
+            connection.send(encode(AskMessage(self._wish)))
+            answer = await _next_message(connection, self._limits.direct_s)
         finally:
-            line.close()
+            connection.close()
         if isinstance(answer, FaultMessage):
             raise _error_of(answer, "the hub")
         if not isinstance(answer, DirectMessage) or answer.wish != self._wish:
@@ -200,20 +202,20 @@ class AgentSession:
 
     async def _serve_at(self, direct: DirectMessage) -> bool:
         """True if a client made calls there."""
-        line = await self._dial_server(direct.server)
+        connection = await self._dial_server(direct.server)
         try:
-            line.send(encode(ArriveMessage(direct.seat, direct.ticket)))
-            welcome = await _next_message(line, self._limits.welcome_s)
+            connection.send(encode(ArriveMessage(direct.seat, direct.ticket)))
+            welcome = await _next_message(connection, self._limits.welcome_s)
             if isinstance(welcome, FaultMessage):
                 raise _error_of(welcome, "the server")
             if not isinstance(welcome, WelcomeMessage) or welcome.seat != direct.seat:
                 raise ProtocolError("the server does not say welcome")
             _log.info("at server %s for wish %016x", direct.server.hashname[:8], self._wish)
-            calls = AgentRpcServer(self._dispatcher, line, self._limits.calls_max)
+            calls = AgentRpcServer(self._dispatcher, connection, self._limits.calls_max)
             await calls.serve(self._limits.idle_s)
             return calls.count > 0
         finally:
-            line.close()
+            connection.close()
 
     async def _dial_server(self, server: ServerAddress) -> SealedConnection:
         if hashname({RSA_CSID: server.key2a}, {CSID40: server.digest40}) != server.hashname:
@@ -229,19 +231,21 @@ class AgentSession:
             host,
             port,
             timeout_s=self._limits.dial_s,
-            limits=_LINE,
+            limits=_CONNECTION,
         )
 
 
-async def _next_message(line: SealedConnection, timeout_s: float) -> Message:
+async def _next_message(connection: SealedConnection, timeout_s: float) -> Message:
     """The next message; UnreachableError on timeout or at the end of the connection."""
     try:
         async with asyncio.timeout(timeout_s):
-            tlv = await line.receive()
+            tlv = await connection.receive()
     except TimeoutError as error:
-        raise UnreachableError(f"{line.address[0]} says nothing for {timeout_s:g} s") from error
+        raise UnreachableError(
+            f"{connection.address[0]} says nothing for {timeout_s:g} s"
+        ) from error
     if tlv is None:
-        raise UnreachableError(f"{line.address[0]} closed the connection")
+        raise UnreachableError(f"{connection.address[0]} closed the connection")
     return decode(tlv)
 
 

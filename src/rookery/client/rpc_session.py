@@ -44,7 +44,7 @@ TIMEOUT_S = 10.0
 CALL_S = 60.0  # a little more than a server allows a device
 CALLS_MAX = 64
 
-_LINE = SealedConnectionLimits(unsent_bytes_max=16 << 20)
+_CONNECTION = SealedConnectionLimits(unsent_bytes_max=16 << 20)
 
 
 class SeatTakenError(DeniedError):
@@ -54,9 +54,9 @@ class SeatTakenError(DeniedError):
 class DeviceRpcSession:
     """Calls to one device; `open` makes it, and `async with` closes it."""
 
-    def __init__(self, line: SealedConnection, welcome: WelcomeMessage) -> None:
+    def __init__(self, connection: SealedConnection, welcome: WelcomeMessage) -> None:
         self.welcome = welcome
-        self._line = line
+        self._connection = connection
         self._ids = count(1)
         self._open: dict[bytes, asyncio.Future[RpcAnswer]] = {}
         self._failure: RookeryError | None = None
@@ -71,19 +71,19 @@ class DeviceRpcSession:
             host, port = parse_address(grant.tcp)
         except UsageError as error:
             raise ProtocolError(f"the hub sends us nowhere: {error}") from error
-        line = await SealedConnection.dial(
-            identity, grant.server, grant.key2a, host, port, timeout_s=timeout_s, limits=_LINE
+        connection = await SealedConnection.dial(
+            identity, grant.server, grant.key2a, host, port, timeout_s=timeout_s, limits=_CONNECTION
         )
         try:
-            line.send(encode(AttendMessage(grant.seat, grant.ticket)))
+            connection.send(encode(AttendMessage(grant.seat, grant.ticket)))
             async with asyncio.timeout(timeout_s):
-                answer = await line.receive()
-            return cls(line, _receive_welcome(answer, grant.seat))
+                answer = await connection.receive()
+            return cls(connection, _receive_welcome(answer, grant.seat))
         except TimeoutError as error:
-            line.abort()
+            connection.abort()
             raise UnreachableError(f"server {grant.server[:8]} does not say welcome") from error
         except BaseException:
-            line.abort()
+            connection.abort()
             raise
 
     async def call(
@@ -111,7 +111,7 @@ class DeviceRpcSession:
             raise UsageError(f"a call of {len(message)} bytes is too long")
         self._open[key] = asyncio.get_running_loop().create_future()
         try:
-            self._line.send(*split(message))
+            self._connection.send(*split(message))
             async with asyncio.timeout(timeout_s):
                 return await self._open[key]
         except TimeoutError as error:
@@ -123,7 +123,7 @@ class DeviceRpcSession:
         """Call without an answer."""
         if self._failure is not None:
             raise self._failure
-        self._line.send(*split(rpc_message.call(method, params)))
+        self._connection.send(*split(rpc_message.call(method, params)))
 
     async def wait_closed(self) -> RookeryError:
         """Wait for the end; why it came."""
@@ -135,10 +135,10 @@ class DeviceRpcSession:
         """Close for good, which frees the seat and lets the device leave."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        if not self._line.is_closed:  # so the server need not wait for us to come back
-            self._line.send(encode(FaultMessage(FaultCode.CLOSING, "done")))
-        self._line.close()
-        await self._line.wait_closed()
+        if not self._connection.is_closed:  # so the server need not wait for us to come back
+            self._connection.send(encode(FaultMessage(FaultCode.CLOSING, "done")))
+        self._connection.close()
+        await self._connection.wait_closed()
 
     async def __aenter__(self) -> Self:
         return self
@@ -155,7 +155,7 @@ class DeviceRpcSession:
         joiner = RpcJoiner()
         failure: RookeryError = UnreachableError("the server closed the connection")
         try:
-            while (tlv := await self._line.receive()) is not None:
+            while (tlv := await self._connection.receive()) is not None:
                 if tlv.tag == tags.ERROR:
                     failure = _error_of(decode(tlv))
                     break
@@ -169,7 +169,7 @@ class DeviceRpcSession:
             self._fail(UnreachableError("the session was closed"))
             raise
         self._fail(failure)
-        self._line.close()
+        self._connection.close()
 
     def _fail(self, failure: RookeryError) -> None:
         self._failure = failure

@@ -58,7 +58,7 @@ class HotStore(Protocol):
         """Every entry of a kind, in chunks; one that comes meanwhile may be missed."""
         ...
 
-    async def wishes(self, macs: Sequence[bytes]) -> list[int | None]:
+    async def wishes(self, devices: Sequence[bytes]) -> list[int | None]:
         """The oldest open wish for each device."""
         ...
 

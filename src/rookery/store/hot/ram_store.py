@@ -122,10 +122,10 @@ class RamHotStore:
 
     # Wishes
 
-    async def wishes(self, macs: Sequence[bytes]) -> list[int | None]:
+    async def wishes(self, devices: Sequence[bytes]) -> list[int | None]:
         if not self._wishes:
-            return [None] * len(macs)
-        return [self._wishes.oldest(mac) for mac in macs]
+            return [None] * len(devices)
+        return [self._wishes.oldest(device) for device in devices]
 
     async def add_wish(self, wish: Wish, seconds: float) -> Wish:
         return self._wishes.add(wish, seconds)

@@ -38,10 +38,10 @@ class RamWishes:
         """Whether any is open, which is rare."""
         return bool(self._by_device)
 
-    def oldest(self, mac: bytes) -> int | None:
+    def oldest(self, device: bytes) -> int | None:
         """The wish to call this device for."""
         self._expire()
-        waiting = self._by_device.get(mac)
+        waiting = self._by_device.get(device)
         return waiting[0] if waiting else None
 
     def add(self, wish: Wish, seconds: float) -> Wish:
@@ -68,10 +68,10 @@ class RamWishes:
         known = self._open.pop(wish, None)
         if known is None:
             return
-        mac = known[0].mac
-        self._by_device[mac].remove(wish)
-        if not self._by_device[mac]:
-            del self._by_device[mac]
+        device = known[0].mac
+        self._by_device[device].remove(wish)
+        if not self._by_device[device]:
+            del self._by_device[device]
 
     def add_step(self, step: WishStep) -> None:
         self._expire()

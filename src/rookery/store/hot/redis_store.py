@@ -88,8 +88,8 @@ class RedisHotStore:
 
     # Wishes
 
-    async def wishes(self, macs: Sequence[bytes]) -> list[int | None]:
-        return await self._wishes.oldest(macs)
+    async def wishes(self, devices: Sequence[bytes]) -> list[int | None]:
+        return await self._wishes.oldest(devices)
 
     async def add_wish(self, wish: Wish, seconds: float) -> Wish:
         return await self._wishes.add(wish, seconds)

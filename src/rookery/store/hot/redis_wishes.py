@@ -58,13 +58,13 @@ class RedisWishes:
             self._listener.cancel()
             await asyncio.wait([self._listener], timeout=_RETRY_S)
 
-    async def oldest(self, macs: Sequence[bytes]) -> list[int | None]:
-        if not macs:
+    async def oldest(self, devices: Sequence[bytes]) -> list[int | None]:
+        if not devices:
             return []
         with reachable():
-            found = await self._oldest([], [_BY_DEVICE, _WISH, b"".join(macs)])
+            found = await self._oldest([], [_BY_DEVICE, _WISH, b"".join(devices)])
         assert isinstance(found, list)
-        wishes: list[int | None] = [None] * len(macs)
+        wishes: list[int | None] = [None] * len(devices)
         for index, id_ in zip(found[::2], found[1::2], strict=True):
             wishes[index] = int.from_bytes(id_, "big")
         return wishes

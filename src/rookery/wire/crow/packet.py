@@ -97,18 +97,18 @@ class CrowPacket:
         """How long either end waits before it repeats itself."""
         return timer_s(self.ackquant_ms)
 
-    def hop(self, way_back: bytes) -> "CrowPacket":
+    def hop(self, return_hop: bytes) -> "CrowPacket":
         """As the receiving gate sees it: the hop just made replaced by its return hop.
 
-        `way_back` is in wire order, so backwards: the argument first, the gate's own id last.
+        `return_hop` is in wire order, so backwards: the argument first, the gate's own id last.
         """
-        stage = self.stage + len(way_back)
+        stage = self.stage + len(return_hop)
         if stage > len(self.address):
             raise DecodeError(f"a hop to {stage} runs over the address of {len(self.address)}")
         return CrowPacket(
             self.type,
             self.is_ack,
-            self.address[: self.stage] + way_back + self.address[stage:],
+            self.address[: self.stage] + return_hop + self.address[stage:],
             stage,
             self.seqid,
             self.qos,
