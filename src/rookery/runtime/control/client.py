@@ -1,4 +1,4 @@
-"""The other end of a control socket: asks a node that runs on this machine."""
+"""The client of a control socket: sends requests to a node on this machine."""
 
 import asyncio
 import errno
@@ -81,7 +81,7 @@ class ControlClient:
     async def bench(
         self, request: ControlRequest, *, patience_s: float
     ) -> AsyncIterator[BenchProgress | BenchReport]:
-        """How far a bench got, now and then, and in the end its report."""
+        """The progress of a bench, and in the end its report."""
         limit_s = self._timeout_s + patience_s
         async for row in self._answer(request, limit_s, limit_s):
             if not isinstance(row, BenchProgress | BenchReport):
@@ -91,7 +91,7 @@ class ControlClient:
     async def stream(
         self, node: str, service: str, meta: Mapping[str, object]
     ) -> tuple[LocalStream, NodeName]:
-        """A stream to a member's service, which this connection becomes, and who that is."""
+        """Turn this connection into a stream to a member's service; returns it and the member."""
         request = ControlRequest(
             do=ControlCommand.STREAM, node=node, service=service, meta=dict(meta)
         )

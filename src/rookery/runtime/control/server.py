@@ -50,7 +50,7 @@ def matching_peer(members: Iterable[MemberRow], text: str) -> MemberRow | Contro
 
 
 def matching_member(members: Iterable[MemberRow], text: str) -> MemberRow | ControlEnd:
-    """The same where this node may be meant as well."""
+    """The same, with this node included."""
     return _matching(list(members), text, "member")
 
 
@@ -97,8 +97,8 @@ def queue_rows(
 
 FILE_NAME = "control.sock"
 CLIENTS_MAX = 16
-READ_S_MAX = 5.0  # for a client to take what it asked for
-IDLE_S_MAX = 300.0  # between two questions
+READ_S_MAX = 5.0  # for a client to receive a row
+IDLE_S_MAX = 300.0  # between two requests
 
 _BUFFER_SIZE = 1 << 18
 
@@ -136,7 +136,7 @@ class ControlServer:
         streams: StreamOpener | None = None,
         queues: QueueView | None = None,
     ) -> Self:
-        """Listen there, in place of a node that is gone; UsageError when that cannot be."""
+        """Listen there, replacing the socket of a node that is gone; UsageError when that fails."""
         control = cls(node, path, listeners, streams, queues)
         control._server = await asyncio.start_unix_server(
             control._accepted, sock=control._sock, limit=REQUEST_SIZE_MAX
@@ -154,7 +154,7 @@ class ControlServer:
 
     def _remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            if self._path.stat().st_ino == self._inode:  # else somebody has taken our place
+            if self._path.stat().st_ino == self._inode:  # else another node has replaced it
                 self._path.unlink()
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -189,7 +189,7 @@ class ControlServer:
 
 
 class _ControlConnection:
-    """The questions of one connection, one after the other."""
+    """The requests of one connection, one after the other."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class _ControlConnection:
                 await self._send(end)
 
     async def refuse(self) -> None:
-        """There are too many: say so to the first question, which also keeps it readable."""
+        """Answer the first request with `busy`: there are too many clients."""
         async with self._conversation():
             await self._line(READ_S_MAX)
             text = f"{CLIENTS_MAX} programs look at this node already; end one of them"
@@ -235,7 +235,7 @@ class _ControlConnection:
                 answer_line(ControlEnd(False, ControlErrorCode.BAD_REQUEST, str(error)))
             )
         except (OSError, TimeoutError):
-            self._writer.transport.abort()  # gone, or too slow: nothing is kept for it
+            self._writer.transport.abort()  # gone, or too slow
         finally:
             self._writer.close()
 
@@ -243,11 +243,11 @@ class _ControlConnection:
         try:
             async with asyncio.timeout(patience_s):
                 return await self._reader.readline()
-        except ValueError as error:  # so StreamReader says that it is too long
+        except ValueError as error:  # StreamReader raises it for a line that is too long
             raise DecodeError(f"a request has at most {REQUEST_SIZE_MAX} bytes") from error
 
     async def _rows(self, request: ControlRequest) -> ControlEnd | None:
-        """None after a stream: the connection has had its time."""
+        """Answer a request; None after a stream, which uses up the connection."""
         try:
             match request.do:
                 case ControlCommand.EXPLAIN if request.source:
@@ -273,7 +273,7 @@ class _ControlConnection:
                 case _:
                     for row in self._all(request.do):
                         await self._send(row)
-                        await asyncio.sleep(0)  # the node has other things to do, too
+                        await asyncio.sleep(0)  # let other tasks of the node run
         except RookeryError as error:
             return end_of(error)
         return ControlEnd()
@@ -313,7 +313,7 @@ class _ControlConnection:
         assert_never(do)
 
     async def _queue(self, request: ControlRequest) -> ControlEnd:
-        """What waits for others, and what shall not any more."""
+        """Rows of the outbox; adds or cancels requests."""
         if self._queues is None:
             raise DeniedError("this node has no outbox")
         host = ""
@@ -336,7 +336,7 @@ class _ControlConnection:
         return ControlEnd()
 
     async def _explain_from(self, request: ControlRequest) -> ControlEnd:
-        """The way between any two members, this node among them."""
+        """Explain the route between any two members, this node included."""
         members = list(self._node.members())
         source, target = (
             matching_member(members, request.source),
@@ -367,7 +367,7 @@ class _ControlConnection:
                 yield self._node.explain(hashname)
 
     def _reaching(self, member: MemberRow) -> StreamOpener:
-        """Better refused now than waited for: nothing leads there."""
+        """The stream opener; refuse at once if the member cannot be reached."""
         if self._streams is None:
             raise DeniedError("this node opens no streams")
         if member.reach is Reachability.NONE:
@@ -375,7 +375,7 @@ class _ControlConnection:
         return self._streams
 
     async def _stream(self, request: ControlRequest) -> ControlEnd | None:
-        """From here on this connection is the stream, until both sides have ended it."""
+        """Turn this connection into the stream, until both sides have ended it."""
         found = matching_peer(self._node.members(), request.node)
         if isinstance(found, ControlEnd):
             return found
@@ -387,7 +387,7 @@ class _ControlConnection:
         return None
 
     async def _hold_listeners(self, request: ControlRequest) -> ControlEnd:
-        """Until the client goes; whatever else it sends is dropped."""
+        """Hold listeners until the client disconnects; what else it sends is dropped."""
         if self._listeners is None:
             return ControlEnd(False, ControlErrorCode.DENIED, "this node opens no listeners")
         wanted = []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rookery.runtime.bench.service import Figures
 
 STREAMS_MAX = 64
-TELL_S = 0.5  # how often a bench says how far it got
+TELL_S = 0.5  # between two progress rows of a bench
 
 
 class StreamOpener:
@@ -38,7 +38,7 @@ class StreamOpener:
     async def opened(
         self, hashname: str, service: str, meta: Mapping[str, object]
     ) -> AsyncIterator[MemberStream]:
-        """A stream, given up if nobody carried it to its end."""
+        """A stream; aborted at the end of the block unless it has ended."""
         if self._count >= STREAMS_MAX:
             raise CongestionError(f"{STREAMS_MAX} programs have streams here already; end one")
         self._count += 1
@@ -55,7 +55,7 @@ class StreamOpener:
     async def bench(
         self, to: NodeName, seconds: float, size: int
     ) -> AsyncGenerator[BenchProgress | BenchReport]:
-        """How far it got, now and then, and the report."""
+        """Progress rows, and in the end the report."""
         from rookery.runtime.bench.run import BenchRun  # takes memory, and is rarely asked for
 
         bench = BenchRun(self._open, self._figures, to)
@@ -74,5 +74,5 @@ class StreamOpener:
 async def carry(
     stream: MemberStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Bytes both ways, until both are done with."""
+    """Carry bytes in both directions until both have ended."""
     await splice(LocalStream(reader, writer), stream)

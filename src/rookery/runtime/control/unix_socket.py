@@ -19,14 +19,14 @@ _ADDRESS_SIZE_MAX = 100  # some systems allow 107 bytes, some 103
 
 
 def listening(path: Path) -> socket.socket:
-    """A socket that no stranger can reach; UsageError when there can be none."""
+    """A socket for this user only; UsageError when that fails."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         with reachable(path) as address:
             _make_room(path, address)
             sock.bind(address)
-        # Nobody can connect before the line after.
+        # No client can connect before `listen` in the next line.
         path.chmod(USED_BY_GROUP if is_shared(path.parent) else OWNER)
         sock.listen(_BACKLOG)
     except OSError as error:
@@ -40,7 +40,7 @@ def listening(path: Path) -> socket.socket:
 
 
 def _make_room(path: Path, address: str) -> None:
-    """Remove what a node left behind that ended without a word."""
+    """Remove the socket of a node that did not shut down."""
     try:
         kind = path.lstat().st_mode
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def _make_room(path: Path, address: str) -> None:
             path.unlink()
             return
         except BlockingIOError:
-            pass  # its backlog is full: somebody is there
+            pass  # its backlog is full, so a node is there
     raise UsageError(f"a node is running at {path} already; stop it, or choose another --control")
 
 
@@ -76,7 +76,7 @@ _NO_META: dict[str, object] = {}
 
 
 class LocalStream:
-    """Over the two halves that asyncio makes of a socket; whoever made those closes them."""
+    """A byte stream over asyncio's reader and writer, which their owner closes."""
 
     peer = ""
 
@@ -109,5 +109,5 @@ class LocalStream:
                 raise ChannelError("it was broken off") from error
 
     def abort(self, code: int) -> None:
-        """Drop everything; the other end finds less than it was promised."""
+        """Drop everything; the other end gets less than was announced."""
         self._writer.transport.abort()

@@ -1,4 +1,4 @@
-"""A UDP socket as a queue: bounded, dropping what nobody takes in time, as UDP may."""
+"""A UDP socket as a bounded queue; datagrams that are not read in time are dropped."""
 
 import asyncio
 import socket
@@ -44,14 +44,14 @@ class QueuedDatagramSocket(asyncio.DatagramProtocol):
 
     @classmethod
     async def adopt(cls, sock: socket.socket) -> "QueuedDatagramSocket":
-        """One that is bound already, and ours from now on."""
+        """Take over a socket that is already bound."""
         loop = asyncio.get_running_loop()
         _, adopted = await loop.create_datagram_endpoint(cls, sock=sock)
         return adopted
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where the socket itself is."""
+        """The local address."""
         assert self._transport is not None
         name = self._transport.get_extra_info("sockname")
         return str(name[0]), int(name[1])
@@ -81,5 +81,5 @@ class QueuedDatagramSocket(asyncio.DatagramProtocol):
         self._queue.put_nowait(ReceivedDatagram(data, str(addr[0]), int(addr[1])))
 
     def error_received(self, exc: Exception) -> None:
-        """Somebody is not there: for UDP that is a lost datagram and no more."""
+        """Ignore ICMP errors: for UDP they mean a lost datagram and no more."""
         self.dropped += 1

@@ -1,4 +1,4 @@
-"""A relay that stands between two ends on this machine and lets them feel some weather.
+"""A relay between two ends on this machine that emulates delay, loss and outages.
 
     one end ──▶ place │ relay │ ──▶ the other end        TCP and UDP at one port, as a node has them
             ◀──       │       │ ◀──
@@ -13,8 +13,8 @@ from typing import Self
 from rookery.errors import UsageError
 from rookery.sim.network.weather import LinkDirection, WeatheredLink
 
-DELAYED_MAX = 4096  # datagrams on their way; more are lost, as in any queue
-SEGMENTS_MAX = 64  # pieces of a stream on their way; then its sender has to wait
+DELAYED_MAX = 4096  # datagrams in flight; more are lost, as in any queue
+SEGMENTS_MAX = 64  # segments of a stream in flight; then its sender has to wait
 CONNECTIONS_MAX = 64
 PORT_TRIES = 16
 
@@ -29,7 +29,7 @@ class LinkEmulator:
 
     def __init__(self, passage: WeatheredLink, target: EmulatorAddress) -> None:
         self.passage = passage
-        self.place: EmulatorAddress = ("", 0)  # what leads to the target from outside
+        self.place: EmulatorAddress = ("", 0)  # the address that leads to the target
         self._target = target
         self._datagrams = _EmulatedDatagrams(passage, target)
         self._listener: asyncio.Server | None = None
@@ -39,7 +39,7 @@ class LinkEmulator:
     async def open(
         cls, passage: WeatheredLink, target: EmulatorAddress, *, host: str = "127.0.0.1"
     ) -> Self:
-        """Between whoever turns to its `place`, and the target."""
+        """A relay between peers that connect to its `place`, and the target."""
         relay = cls(passage, target)
         for _ in range(PORT_TRIES):
             listener = await asyncio.start_server(relay._connected, host, 0)
@@ -134,7 +134,7 @@ async def _until_open(passage: WeatheredLink) -> None:
 
 
 class _EmulatedDatagrams:
-    """Both directions; what comes back goes to whoever spoke last."""
+    """Both directions; replies go to the last sender."""
 
     def __init__(self, passage: WeatheredLink, target: EmulatorAddress) -> None:
         self._passage = passage
@@ -171,7 +171,7 @@ class _EmulatedDatagrams:
 
 
 class _EmulatorEnd(asyncio.DatagramProtocol):
-    """A socket, and who is at its other end."""
+    """A socket and its peer."""
 
     def __init__(self, received: Callable[[bytes], None]) -> None:
         self.peer: EmulatorAddress | None = None
@@ -189,7 +189,7 @@ class _EmulatorEnd(asyncio.DatagramProtocol):
         self._received(data)
 
     def error_received(self, exc: Exception) -> None:
-        """Nobody listens at the other end just now, which a network does not tell either."""
+        """Ignore ICMP errors: a real network may not report them either."""
 
     def send(self, data: bytes) -> None:
         if self._transport is not None and self.peer is not None:

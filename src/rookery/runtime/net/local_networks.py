@@ -15,7 +15,7 @@ LocalNetworks = Callable[[], Sequence[IpNetwork]]
 
 
 class _LocalNetworks:
-    """Looked up when asked, but not again and again."""
+    """Looked up on demand, and cached for a while."""
 
     def __init__(self) -> None:
         self._found: tuple[IpNetwork, ...] = ()
@@ -32,7 +32,7 @@ local_networks: LocalNetworks = _LocalNetworks()
 
 
 def _look() -> tuple[IpNetwork, ...]:
-    import psutil  # only where somebody asks: an idle node has no use for its memory
+    import psutil  # on demand: an idle node does not need it in memory
 
     addresses = [each for listed in psutil.net_if_addrs().values() for each in listed]
     return tuple(

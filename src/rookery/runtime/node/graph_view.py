@@ -1,4 +1,4 @@
-"""The whole mesh as one node knows it, for those who draw it."""
+"""The whole mesh as one node knows it, for maps."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ _Part = TypeVar("_Part")
 
 
 class GraphView:
-    """A look at everything: members, and every link between two of them that somebody claims."""
+    """All members, and every link between two of them that a record claims."""
 
     def __init__(self, node: MeshNode, routes: RouteView) -> None:
         self._node = node
@@ -47,7 +47,7 @@ class GraphView:
     def _member(self, node: NodeId, reach: Reachability) -> GraphMember | None:
         member = self._core.membership.member(node)
         if member is None:
-            return None  # it was expelled while the rows before were taken
+            return None  # it was revoked since the iteration began
         record = self._core.database.records.get(node)
         return GraphMember(
             hashname=member.hashname,
@@ -84,7 +84,7 @@ class GraphView:
                     yield node, round(row.rtt_s * 1000, 3)
 
     def _named(self, ends: tuple[NodeId, NodeId]) -> tuple[str, str] | None:
-        """None for a link with somebody who has not shown a certificate."""
+        """None for a link with a node whose certificate is not known."""
         members = [self._core.membership.member(node) for node in ends]
         one, other = (None if member is None else member.hashname for member in members)
         return None if one is None or other is None else (one, other)

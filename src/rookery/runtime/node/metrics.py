@@ -71,7 +71,7 @@ def _json(fields: dict[str, object], status: int) -> HttpResponse:
 
 
 class _NodeCollector(Collector):
-    """Makes metrics of snapshots whenever somebody scrapes."""
+    """Makes metrics of snapshots at each scrape."""
 
     def __init__(self, node: ControlledNode) -> None:
         self._node = node

@@ -62,7 +62,7 @@ def linked_peer(neighbour: Neighbour, link: Link, now: float) -> PeerRow:
 
 
 def absent_peer(node: NodeName, link: Link | None) -> PeerRow:
-    """One that should be a neighbour and is not."""
+    """A peer that should be a neighbour and is not."""
     if link is None:
         return PeerRow(node=node, state=PeerState.DOWN)
     paths = _other_paths(link, {}, link.paths.best)
@@ -77,7 +77,7 @@ def absent_peer(node: NodeName, link: Link | None) -> PeerRow:
 
 
 def noted(peer: PeerRow, error: str, error_at: float | None, since_s: float) -> PeerRow:
-    """The same with what was logged of it; the link itself knows a newer error, but not when."""
+    """The row with what was logged; the link itself has a newer error, but not its time."""
     return msgspec.structs.replace(
         peer,
         last_error=peer.last_error or error,
@@ -104,7 +104,7 @@ def _path_row(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPath
 
 
 def _other_paths(link: Link, seen: dict[Path, PathRow], best: Path | None) -> list[PeerPathRow]:
-    """What the link knows and nobody measures: paths not proved yet, relays, routes."""
+    """Paths of the link that are not measured: unproven ones, relays, routes."""
     return [
         PeerPathRow(
             address=address(state.path),

@@ -13,14 +13,14 @@ from rookery.wire.mesh.forward import HOP_LIMIT_MAX, PathErrorReason
 
 
 class Probes:
-    """Asks others whether they are there."""
+    """Pings and traces other members."""
 
     def __init__(self, node: MeshNode, routes: RouteView) -> None:
         self._node = node
         self._routes = routes
 
     async def ping(self, hashname: str, timeout_s: float) -> PingReply:
-        """One ping; one that is not answered says why."""
+        """One ping; without an answer, `problem` says why."""
         to = self._to(hashname)
         self._hasten(hashname)
         try:
@@ -51,7 +51,7 @@ class Probes:
         return PingReply(to=to, reach=Reachability.NONE, problem=problem)
 
     def _hasten(self, hashname: str) -> None:
-        """Somebody waits for a direct way: try now what would be tried later."""
+        """A ping waits for a direct path: dial now instead of later."""
         core = self._node.core
         member = core.membership.by_hashname(hashname)
         if member is not None:
@@ -59,7 +59,7 @@ class Probes:
             self._node.endpoint.stir()
 
     async def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
-        """Hop by hop along the route of now; UnreachableError when there is none."""
+        """Hop by hop along the current route; UnreachableError when there is none."""
         member = self._node.core.membership.by_hashname(hashname)
         choice = None
         if member is not None:

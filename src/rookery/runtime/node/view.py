@@ -29,7 +29,7 @@ _DROPPED = ("gave up", "not taken", "no detour", "repairs used up", "detour too 
 
 
 class NodeView:
-    """One node, looked at."""
+    """Snapshots of one node."""
 
     def __init__(self, node: MeshNode) -> None:
         self._node = node
@@ -90,7 +90,7 @@ class NodeView:
         core, links = self._core, self._node.endpoint.core.links
         for neighbour in sorted(core.neighbours.values(), key=lambda one: one.member.name):
             link = links.get(neighbour.member.hashname)
-            if link is not None:  # else it went while the rows before were taken
+            if link is not None:  # None: it went down since the iteration began
                 yield self._noted(linked_peer(neighbour, link, self._node.endpoint.now()))
         for node in list(self._absent()):
             yield self._noted(absent_peer(node, links.get(node.hashname)))

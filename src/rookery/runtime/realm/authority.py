@@ -1,4 +1,4 @@
-"""What is done in a realm's name, where something signs for it: found, invite, certify, revoke."""
+"""Acts in a realm's name, with its root key or an issuer's: found, invite, certify, revoke."""
 
 import os
 import time
@@ -61,7 +61,7 @@ def found(
 
 
 class RealmAuthority:
-    """Signs for the realm of a folder; UsageError where nothing there can."""
+    """Signs for the realm of a folder; UsageError if the folder has no key for that."""
 
     def __init__(self, store: RealmStore, identity: Identity | None = None) -> None:
         authority = store.authority(identity)
@@ -165,7 +165,7 @@ class RealmAuthority:
         return certificate
 
     def _take_over(self, issuer: str) -> None:
-        """Certify those whom an issuer took in, as they are and for as long."""
+        """Certify the members that an issuer admitted, with the same roles and times."""
         now_s = int(time.time())
         for member in list(self.store.membership(now_s).members.values()):
             old = _certificate(member)
@@ -183,7 +183,7 @@ class RealmAuthority:
         return Revocation.parse(Statement.parse(data).content)
 
     def _check_power(self, member: Member) -> None:
-        """An issuer's word counts only of those it took in."""
+        """An issuer may only renew and revoke members that it admitted."""
         if not self._authority.issuer:
             return
         own = Certificate.parse(Statement.parse(self._authority.issuer).content)

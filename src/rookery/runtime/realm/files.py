@@ -26,7 +26,7 @@ _Stored = TypeVar("_Stored")
 
 
 def read(file: Path, kind: type[_Stored]) -> _Stored | None:
-    """What the file holds, None where there is none; UsageError when it cannot be read."""
+    """The content of the file, None if there is none; UsageError when it cannot be read."""
     try:
         with file.open("rb") as stream:
             data = stream.read(SIZE_MAX)
@@ -41,7 +41,7 @@ def read(file: Path, kind: type[_Stored]) -> _Stored | None:
 
 
 def write(file: Path, value: object) -> None:
-    """Put the value in place of what the file held; UsageError when that fails."""
+    """Replace the content of the file; UsageError when that fails."""
     data = msgspec.json.format(msgspec.json.encode(value)) + b"\n"
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -52,7 +52,7 @@ def write(file: Path, value: object) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else changes the folder meanwhile."""
+    """Lock the folder: no other process changes it during the block."""
     try:
         descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
