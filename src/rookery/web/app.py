@@ -100,7 +100,7 @@ def _openapi() -> OpenAPIConfig:
         title="rookery hub",
         version="1",
         description="Accounts, devices, and connecting to them.",
-        path=f"{API}/schema",  # says not whom it is for, so it is closed; ours is `openapi`
+        path=f"{API}/schema",  # without an access rule, so closed; ours is `openapi`
         components=Components(security_schemes=schemes),
         security=[{"token": []}, {"session": []}],
         render_plugins=[JsonRenderPlugin()],

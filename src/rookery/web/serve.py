@@ -18,7 +18,7 @@ from rookery.web.settings import WebSettings
 from rookery.web.site import WebSite
 from rookery.web.system.housekeeping import run_housekeeping
 
-_GRACE_S = 2  # for requests under way; streams are told to end first
+_GRACE_S = 2  # for requests under way; streams are ended first
 _BACKLOG = 512
 _START_S = 20.0
 

@@ -18,7 +18,7 @@ class PasswordCost(msgspec.Struct, frozen=True, kw_only=True):
     memory_kib: int = 65_536
     lanes: int = 1
     at_once_max: int = 2
-    waiting_max: int = 32  # for their turn; the next one is told to come again
+    waiting_max: int = 32  # queued; beyond them, 503
 
 
 class LoginThrottleLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,9 +70,9 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_idle_s: int = 7 * DAY_S
     session_s: int = 30 * DAY_S
     proof_s: int = 900  # how long after a proof accounts, tokens and factors may be administered
-    second_factor: Literal["none", "admins", "all"] = "none"  # who may do nothing without one
+    second_factor: Literal["none", "admins", "all"] = "none"  # which accounts need one
     code_s: int = DAY_S  # how long a claim code is good
-    audit_s: int = 730 * DAY_S  # how long it is remembered who did what
+    audit_s: int = 730 * DAY_S  # how long rows are kept
     lake: str = ""  # folder or URL; empty: the pages show only what is now
     node: Path | None = None  # control socket of the mesh node beside us; None: no map
     alerts: AlertSettings = AlertSettings()

@@ -18,8 +18,8 @@ class Access(msgspec.Struct, frozen=True):
 
     role: Role | None  # None: no sign-in needed
     scope: Scope | Literal["any"] | None = None
-    is_recent: bool = False  # whether the session must have been proved a short while ago
-    is_enrolling: bool = False  # whether those who lack a required second factor may call it
+    is_recent: bool = False  # whether the session must have been proved recently
+    is_enrolling: bool = False  # whether it is open without a required second factor
 
 
 def anyone() -> dict[str, object]:
@@ -51,7 +51,7 @@ def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
     """Check the caller's role, scope, second factor and proof against the route's rule."""
     access = handler.opt.get("access")
     if not isinstance(access, Access):
-        raise RequestRefusedError(403, "denied", "this route is open to nobody")
+        raise RequestRefusedError(403, "denied", "this route is closed")
     if access.role is None:
         return
     caller: Caller | None = connection.scope.get("user")

@@ -23,7 +23,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     token_hash: bytes = b""
     is_recent: bool = False  # whether its session was proved a short while ago
     must_enrol: bool = False  # a second factor: until then it may do nothing else
-    language: str = ""  # chosen for the account; empty: as the browser says
+    language: str = ""  # chosen for the account; empty: as the browser prefers
     theme: str = ""
 
     @property

@@ -116,7 +116,7 @@ async def made_token(
 
 async def revoke(site: WebSite, caller: Caller, token: int, origin: RequestOrigin) -> None:
     """One of the account's tokens."""
-    is_number = 0 < token < 1 << 63  # what else cannot be asked of a database
+    is_number = 0 < token < 1 << 63  # other numbers do not fit the column
     if not is_number or not await site.tokens.remove(token, caller.account):
         raise RequestRefusedError(404, "unknown", "you have no such token")
     await record_audit(site, caller.login, "token.revoke", str(token), origin)

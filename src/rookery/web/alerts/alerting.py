@@ -28,8 +28,8 @@ from rookery.web.alerts.sources import AlertSources
 
 FLEET = "fleet"
 SEND_S = 1.0
-RELEASE_S = 1.0  # when the hub is stopped; whoever comes next waits for the lease instead
-STEP_S = 2.0  # apart, between two looks: one of the clocks was set
+RELEASE_S = 1.0  # at shutdown; later, the next hub waits until the lease expires
+STEP_S = 2.0  # difference between two checks: one of the clocks was set
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class _AlertScope:
         self.lease = f"alerts {name}"
         self.holder = holder
         self.writer = AlertWriter(site.hub.database, name, holder, outlets)
-        self.tracker: AlertTracker | None = None  # None: the lease is not ours, as far as we know
+        self.tracker: AlertTracker | None = None  # None: the lease is not held, as far as we know
 
 
 class Alerting:
@@ -61,7 +61,7 @@ class Alerting:
         self._clock = clock
         self._alerts = Alerts(site.hub.database)
         self._leases = Leases(site.hub.database)
-        self.url = ""  # of the pages, once somebody serves them
+        self.url = ""  # of the pages, set when they are served
         self._scopes: list[tuple[_AlertScope, RunChecks]] = []
         self._offset_s: float | None = None  # of the wall clock from the one that is not set
         self.sender = AlertSender(AlertDeliveries(site.hub.database), settings)
@@ -80,7 +80,7 @@ class Alerting:
         offset_s = self._site.wall() - self._clock()
         if self._offset_s is not None and abs(offset_s - self._offset_s) > STEP_S:
             for scope, _ in self._scopes:
-                scope.tracker = None  # how long something lasted is not known any more
+                scope.tracker = None  # durations are not known any more
         self._offset_s = offset_s
         for scope, run_checks in self._opened():
             try:
@@ -138,7 +138,7 @@ class Alerting:
         try:
             is_kept = await scope.writer.apply(transitions, now=now)
         except BaseException:
-            scope.tracker = None  # it is ahead of what is kept
+            scope.tracker = None  # it is ahead of the database
             raise
         if not is_kept:
             scope.tracker = None

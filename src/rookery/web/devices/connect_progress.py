@@ -74,7 +74,7 @@ class DeviceConnectProgress:
             return
         del self._watchers[wish.id]
         if not is_over:
-            # Not here and now: whoever leaves has been cancelled and cannot wait for anything.
+            # In a task of its own: the task of a closed request is cancelled and cannot wait.
             self._own(asyncio.get_running_loop().create_task(self._cancel(wish)))
 
     def _own(self, task: asyncio.Task[None]) -> None:

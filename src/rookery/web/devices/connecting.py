@@ -81,7 +81,7 @@ async def connected(
             leaving.cancel()
             collecting.cancel()
             await asyncio.wait({collecting, leaving})
-        raise RequestRefusedError(408, "left", "the client went away")  # nobody hears it
+        raise RequestRefusedError(408, "left", "the client went away")  # not read by anyone
 
 
 async def _collected(site: WebSite, wish: Wish) -> DeviceConnectOutcome:

@@ -1,4 +1,4 @@
-"""Ways to a device as its owner may see them: other owners' members are on them without names."""
+"""Routes to a device as its owner may see them: without the names of others' members."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from rookery.web.site import WebSite
 
 OTHER_OWNER = "a relay of another owner"
 
-# How reasons begin that name no member; what follows others may name some.
+# Reasons that begin so name no member; others may, after the colon.
 _NAMELESS = ("chosen: ", "lost: ")
 
 
@@ -20,13 +20,13 @@ async def own_members(site: WebSite, caller: Caller) -> set[str]:
 
 
 def redacted_explanation(explanation: MeshRouteExplanation, own: set[str]) -> MeshRouteExplanation:
-    """The same, with nothing of the node's own words but what names nobody."""
+    """The explanation without other owners' members, in nodes, reasons and lines."""
     routes = tuple(_route(route, own) for route in explanation.routes)
     return msgspec.structs.replace(explanation, lines=tuple(map(_line, routes)), routes=routes)
 
 
 def _route(route: MeshRouteShown, own: set[str]) -> MeshRouteShown:
-    # The first is the node beside the hub, where every way begins.
+    # The first is the hub's mesh node, where every route begins.
     nodes = tuple(
         node if node in own or place == 0 else OTHER_OWNER for place, node in enumerate(route.nodes)
     )

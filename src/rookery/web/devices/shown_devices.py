@@ -1,7 +1,6 @@
 """Devices that operators' pages showed recently: only these are followed live.
 
-A fleet of a hundred thousand reports five thousand times a second; what somebody has before their
-eyes is a page of it.
+A fleet of a hundred thousand sends five thousand reports a second; pages show a small part of them.
 """
 
 from collections import OrderedDict
@@ -11,7 +10,7 @@ DEVICES_MAX = 1000
 
 
 class ShownDevices:
-    """The last ones that were shown to anybody."""
+    """The devices shown last, to any operator."""
 
     def __init__(self, devices_max: int = DEVICES_MAX) -> None:
         self._devices_max = devices_max

@@ -14,7 +14,7 @@ _MEDIA_TYPE = "application/vnd.oai.openapi+json"
 async def openapi(request: AnyRequest) -> Response[bytes]:
     """OpenAPI 3.1, made from the handlers themselves."""
     state = request.app.state
-    if _DESCRIPTION not in state:  # takes 15 ms to write, and anybody may ask
+    if _DESCRIPTION not in state:  # takes 15 ms to build, and needs no sign-in
         schema = request.app.openapi_schema.to_schema()
         state[_DESCRIPTION] = msgspec.json.encode(schema)
     return Response(state[_DESCRIPTION], media_type=_MEDIA_TYPE)

@@ -52,7 +52,7 @@ class SourceShown(msgspec.Struct, frozen=True, kw_only=True):
     stage: str
     distance: int  # 1: directly
     version: int | None  # None: there is none yet
-    included: int | None  # version that was taken in, by who is made from it directly
+    included: int | None  # version that direct descendants were computed from
     rows: int
     changed_at: float | None
 

@@ -56,7 +56,7 @@ class HubLakeReader:
         self._threads = ThreadPoolExecutor(CONCURRENT_MAX, thread_name_prefix="lake")
         self._turns = asyncio.Semaphore(CONCURRENT_MAX)
         self._pending = 0
-        self._idle: list[LakeQuerySession] = []  # none of them is being asked
+        self._idle: list[LakeQuerySession] = []  # not running a query
         self._busy: set[LakeQuerySession] = set()
         self._kept: OrderedDict[object, tuple[float, asyncio.Task[object]]] = OrderedDict()
 
@@ -108,7 +108,7 @@ class HubLakeReader:
     def _answered(self, answer: "asyncio.Task[object]") -> None:
         self._pending -= 1
         if not answer.cancelled():
-            answer.exception()  # whoever asked may be gone, and then it is nobody's surprise
+            answer.exception()  # retrieved, or asyncio would log it when no caller is left
 
     async def _turn(self, work: "Callable[[LakeQuerySession], object]") -> object:
         async with self._turns:
@@ -126,7 +126,7 @@ class HubLakeReader:
                 answer = work(query)
             finally:
                 self._busy.discard(query)
-            self._idle.append(query)  # one that failed is not asked again
+            self._idle.append(query)  # a failed one is not reused
             return answer
 
         running: Awaitable[_T] = loop.run_in_executor(self._threads, in_thread)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STREAMS_PER_ACCOUNT = 8
 STREAMS_MAX = 256
 PULSE_S = 10.0  # so that a proxy between does not take a quiet stream for a dead one
-CHECK_S = 1.0  # how often it is asked whether followers are still signed in
+CHECK_S = 1.0  # how often sessions of followers are checked
 _READ_S = 10.0
 _CONCURRENT_READS = 4
 _BEGIN = b"retry: 1000\n\n"
@@ -180,7 +180,7 @@ class LiveStreams:
         """End streams whose session ended, or whose account has another role."""
         site, now = self._site, self._site.wall()
         hashes = {follower.caller.credential for follower in self._followers}
-        with suppress(RookeryError):  # a store that is away is asked again next time
+        with suppress(RookeryError):  # a store that does not answer: try next time
             bearers = await site.credentials.bearers(hashes, now)
             for follower in list(self._followers):
                 caller = follower.caller

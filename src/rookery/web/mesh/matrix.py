@@ -25,7 +25,7 @@ from rookery.web.mesh.graph import (
 )
 
 MEMBERS = 40
-MEMBERS_MAX = 100  # ten thousand cells are as many as anybody reads
+MEMBERS_MAX = 100  # ten thousand cells are more than can be read
 
 
 class _Hop(msgspec.Struct, frozen=True, gc=False):

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 async def run_housekeeping(site: WebSite) -> None:
     """Once at the start and every hour, until cancelled; several hubs may do so at once."""
     while True:
-        with suppress(RookeryError):  # a store that is away is asked again next time
+        with suppress(RookeryError):  # a store that does not answer: try next time
             await remove_expired(site)
         await asyncio.sleep(INTERVAL_S)
 

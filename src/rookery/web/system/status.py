@@ -53,7 +53,7 @@ class ReportsShown(msgspec.Struct, frozen=True, kw_only=True):
     rates: list[float]  # the same over the last minutes, the oldest first
     taken: dict[str, int]
     refused: dict[str, int]
-    undecided: dict[str, int]  # left to come again, by reason
+    undecided: dict[str, int]  # not acknowledged, to be sent again; by reason
     dropped: int  # by the system, its buffer being full
 
 
@@ -225,14 +225,14 @@ async def _lake_run(site: WebSite) -> LakeRunShown | None:
         return None
     try:
         last = await site.lake.last_run()
-    except RookeryError:  # the lake's state says so itself
+    except RookeryError:  # shown by the lake's state
         return None
     return None if last is None else msgspec.convert(last, LakeRunShown, from_attributes=True)
 
 
 async def _alerting(site: WebSite) -> AlertingShown:
     waiting = 0
-    with suppress(RookeryError):  # the database's state says so itself
+    with suppress(RookeryError):  # shown by the database's state
         waiting = await AlertDeliveries(site.hub.database).waiting()
     alerting = site.alerting
     return AlertingShown(

@@ -85,7 +85,7 @@ async def remove_totp(site: WebSite, caller: Caller, origin: RequestOrigin) -> N
 
 async def remove_passkey(site: WebSite, caller: Caller, number: int, origin: RequestOrigin) -> None:
     """One of the account's."""
-    is_number = 0 < number < 1 << 63  # what else cannot be asked of a database
+    is_number = 0 < number < 1 << 63  # other numbers do not fit the column
     if not is_number or not await site.factors.remove_passkey(caller.account, number):
         raise RequestRefusedError(404, "unknown", "you have no such passkey")
     await note_factor(site, caller, "factor.remove", "passkey", origin)
