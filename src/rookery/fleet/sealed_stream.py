@@ -42,7 +42,7 @@ STRANGER_SIZE_MAX = 2048  # of a value, as long as the peer is not proved
 _IV_SIZE = 12
 _INNER_SIZE_MAX = VALUE_SIZE_MAX - _IV_SIZE - 16
 _HEAD = bytes([RSA_CSID])
-_AT_MIN = 3  # above all that an acceptor may have begun with, whatever the parity
+_AT_MIN = 3  # above every `at` of an acceptor, odd or even
 
 
 class SealedStream:

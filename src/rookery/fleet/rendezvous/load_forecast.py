@@ -60,7 +60,7 @@ class LoadForecast:
         return self._servers.get(server_id(hashname))
 
     def is_current(self, unix_s: float) -> bool:
-        """Whether there is a forecast whose time has come and not passed."""
+        """True while the forecast is in force."""
         return self.learned is not None and self.learned.is_current(unix_s * 1000)
 
     def forecast(self, servers: Sequence[ServerLoad], unix_s: float) -> GrowthForecast | None:
@@ -70,7 +70,7 @@ class LoadForecast:
         return {server.hashname: self.growth(server, unix_s) for server in servers}.get
 
     def growth(self, server: ServerLoad, unix_s: float) -> float | None:
-        """The share of its seats that it will soon need beyond today's; None: no opinion."""
+        """The share of its seats that it will soon need beyond today's; None: not forecast."""
         if not self.is_current(unix_s):
             return None
         expected = self._expected(server.hashname, int(unix_s // _MINUTE_S))
@@ -100,7 +100,7 @@ def _ahead(said: "wire.ServerForecast", unix_s: float) -> _ExpectedLoad | None:
 
 
 def expected_share(expected: "wire.ServerForecast", unix_s: float) -> float | None:
-    """How full it should be then; None where nothing is said."""
+    """The share of seats expected then; None outside of the forecast."""
     at = (unix_s * 1000 - expected.start_ms) / (1000 * expected.step_s)
     shares = expected.shares
     if not 0 <= at < len(shares):

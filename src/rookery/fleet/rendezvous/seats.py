@@ -119,7 +119,7 @@ class Seats:
 
     @property
     def reserved(self) -> int:
-        """Seats promised, whose device is still on its way."""
+        """Seats promised to devices that have not arrived."""
         return len(self._seats) - self.used
 
     @property
@@ -218,7 +218,7 @@ class Seats:
         return self._free(seat, "the hub has gone")
 
     def expire(self, now: float) -> list[FreedSeat]:
-        """Those whose time is up."""
+        """Free the seats whose deadline has passed."""
         late = [name for name, seat in self._seats.items() if seat.is_late(now)]
         return [self._free(name, self._missing(self._seats[name], now)) for name in late]
 

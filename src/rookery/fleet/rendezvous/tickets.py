@@ -23,7 +23,7 @@ SeatSide = Literal["router", "client"]
 
 
 class TicketPurpose(msgspec.Struct, frozen=True):
-    """Whom and what a ticket is for."""
+    """What a ticket is for: side, seat, server, device and holder."""
 
     side: SeatSide
     seat: str

@@ -111,7 +111,7 @@ class Backlog:
         sendable = list(islice(self._waiting.values(), self._window))
         newest = next(reversed(self._waiting.values()))
         if newest.attempts < _NEWEST_TRIES_MAX and newest is not sendable[-1]:
-            # Whatever waits before it: it may be what tells the hub that we are there.
+            # Ahead of older ones: it may be the report by which the hub sees that we are alive.
             sendable.append(newest)
         beyond = sendable[0].sequence + _SPAN_MAX
         return [each for each in sendable if each.sequence < beyond]

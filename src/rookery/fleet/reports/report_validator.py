@@ -193,19 +193,19 @@ class ReportValidator:
         now: float,
     ) -> ReportOutcome:
         """A report that is proved: accept it if it is new."""
-        verdict = replay_window.take(entry, report.boot, report.sequence)
+        freshness = replay_window.take(entry, report.boot, report.sequence)
         is_raised = generation > entry.generation
         if is_raised:
             entry.generation = generation
-            if verdict == replay_window.STALE:
+            if freshness == replay_window.STALE:
                 # Only its key opened the newer secret: a holder of an older one who
                 # moved the replay window ahead has no effect any more.
                 replay_window.begin(entry, report.boot, report.sequence)
-                verdict = NEW
-        if verdict == replay_window.STALE:
+                freshness = NEW
+        if freshness == replay_window.STALE:
             return self._refuse_stale(incoming, report, entry, prover, now)
-        if verdict != NEW:
-            again = self._accept_again(verdict, incoming, report, entry, prover, wish, now)
+        if freshness != NEW:
+            again = self._accept_again(freshness, incoming, report, entry, prover, wish, now)
             return msgspec.structs.replace(again, changed=entry) if is_raised else again
         self.counters.reports += 1
         tag, content = report.tag, report.content
@@ -227,7 +227,7 @@ class ReportValidator:
 
     def _accept_again(
         self,
-        verdict: int,
+        freshness: int,
         incoming: IncomingReport,
         report: ReportDatagram,
         entry: FleetEntry,
@@ -237,10 +237,10 @@ class ReportValidator:
     ) -> ReportOutcome:
         """A repeat, or too old to tell: may be a replay, so it does not count as a sign of life."""
         events: tuple[SecurityEvent, ...] = ()
-        if verdict == LATE or network(incoming.address) != network(entry.address):
+        if freshness == LATE or network(incoming.address) != network(entry.address):
             self.counters.replays += 1
             events = self._security_events.report("replay", report.sender, incoming.address, now)
-        if verdict == LATE:
+        if freshness == LATE:
             self.counters.late += 1
             return ReportOutcome(events=events)
         self.counters.repeats += 1

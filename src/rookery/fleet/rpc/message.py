@@ -34,7 +34,7 @@ BUSY = -32002  # too many open calls, or too much waits to be sent
 TOO_LARGE = -32003  # the answer does not fit a message
 DENIED = -32004  # a rule of the device forbids it
 FAILED = -32005  # the method was carried out and says why it could not
-CLIENT_LOST = -32006  # nobody is left to be answered; only audits tell of it
+CLIENT_LOST = -32006  # the client has gone; only audits show it
 
 MESSAGES = {
     PARSE_ERROR: "Parse error",

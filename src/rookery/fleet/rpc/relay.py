@@ -4,8 +4,8 @@
     client ◀─ answer 7 ─ relay ◀─ answer 1 ─ device
 
 The device sees the relay's ids only, one call a message: a batch is taken apart, and answered as
-one when each of its calls has an answer, an error or has run out of time. Whatever happens, a call
-of the client gets exactly one answer while the client is there.
+one when each of its calls has an answer, an error or has timed out. Each call of the client gets
+exactly one answer while the client is connected.
 """
 
 from collections import Counter
@@ -80,7 +80,7 @@ class _OpenRpcCall(msgspec.Struct):
 
 @dataclass(slots=True)
 class RpcRelay:
-    """Takes messages and time, returns what to send to whom and what to note down."""
+    """Handles messages and timeouts; returns messages to send and calls to audit."""
 
     client: str
     device: str
@@ -120,7 +120,7 @@ class RpcRelay:
         return self._fail(list(self._open), DEVICE_LOST, now)
 
     def tick(self, now: float) -> list[RelayAction]:
-        """Answer the calls whose time is over."""
+        """Answer the calls that have timed out."""
         call_s = self.limits.call_s
         # The same sum as in `deadline`, or rounding would make the two disagree.
         late = [own for own, call in self._open.items() if call.since + call_s <= now]
