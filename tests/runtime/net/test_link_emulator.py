@@ -78,10 +78,10 @@ async def test_nothing_passes_a_cut_and_streams_go_on_after_it() -> None:
         reader, writer = await asyncio.open_connection(*relay.place)
         writer.write(b"one\n")
         assert await asyncio.wait_for(reader.readline(), PATIENCE_S) == b"one\n"
-        relay.passage.is_cut = True
+        relay.link.is_cut = True
         writer.write(b"two\n")
         assert await ask(relay, b"lost", within_s=0.2) is None
-        relay.passage.is_cut = False
+        relay.link.is_cut = False
         assert await asyncio.wait_for(reader.readline(), PATIENCE_S) == b"two\n"
         assert await ask(relay, b"found") == b"found"
         writer.close()

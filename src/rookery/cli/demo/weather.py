@@ -26,7 +26,7 @@ class DemoWeather:
         """Cut or restore all links of a node."""
         for link, relay in self._relays.items():
             if name in (link.one, link.other):
-                relay.passage.is_cut = is_cut
+                relay.link.is_cut = is_cut
 
 
 @asynccontextmanager
@@ -35,8 +35,8 @@ async def demo_weather(ports: Mapping[str, int]) -> AsyncIterator[DemoWeather]:
     async with AsyncExitStack() as stack:
         relays = {}
         for number, link in enumerate(LINKS):
-            passage = WeatheredLink(link.weather, Random(_SEED + number))  # noqa: S311 (no secret)
-            relay = await LinkEmulator.open(passage, (HOST, ports[link.one]))
+            emulated = WeatheredLink(link.weather, Random(_SEED + number))  # noqa: S311 (no secret)
+            relay = await LinkEmulator.open(emulated, (HOST, ports[link.one]))
             stack.push_async_callback(relay.close)
             relays[link] = relay
         yield DemoWeather(relays)

@@ -1,7 +1,8 @@
 """Events that a rendezvous handles, and the actions that it asks for.
 
-`Reserved`, `Refused`, `Arrived` and `Abandoned` are the server's messages as they came.
-Connections of devices are known by numbers that are never used again, those to servers by the seat.
+`ReservedMessage`, `RefusedMessage`, `ArrivedMessage` and `AbandonedMessage` are the server's own
+messages. Connections of devices are known by numbers that are never used again, those to servers
+by the seat.
 """
 
 import msgspec

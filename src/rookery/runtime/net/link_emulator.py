@@ -27,20 +27,20 @@ _LOOK_S = 0.1  # how often to see whether what was cut is mended
 class LinkEmulator:
     """One link; made by `open`."""
 
-    def __init__(self, passage: WeatheredLink, target: EmulatorAddress) -> None:
-        self.passage = passage
+    def __init__(self, link: WeatheredLink, target: EmulatorAddress) -> None:
+        self.link = link
         self.place: EmulatorAddress = ("", 0)  # the address that leads to the target
         self._target = target
-        self._datagrams = _EmulatedDatagrams(passage, target)
+        self._datagrams = _EmulatedDatagrams(link, target)
         self._listener: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
     @classmethod
     async def open(
-        cls, passage: WeatheredLink, target: EmulatorAddress, *, host: str = "127.0.0.1"
+        cls, link: WeatheredLink, target: EmulatorAddress, *, host: str = "127.0.0.1"
     ) -> Self:
         """A relay between peers that connect to its `place`, and the target."""
-        relay = cls(passage, target)
+        relay = cls(link, target)
         for _ in range(PORT_TRIES):
             listener = await asyncio.start_server(relay._connected, host, 0)
             port = int(listener.sockets[0].getsockname()[1])
@@ -82,8 +82,8 @@ class LinkEmulator:
         try:
             there_reader, there_writer = await asyncio.open_connection(*self._target)
             async with asyncio.TaskGroup() as tasks:
-                _carry(tasks, self.passage, LinkDirection.THERE, reader, there_writer)
-                _carry(tasks, self.passage, LinkDirection.BACK, there_reader, writer)
+                _carry(tasks, self.link, LinkDirection.THERE, reader, there_writer)
+                _carry(tasks, self.link, LinkDirection.BACK, there_reader, writer)
         except* OSError:
             pass  # one end hung up, and so does the other now
         finally:
@@ -93,7 +93,7 @@ class LinkEmulator:
 
 def _carry(
     tasks: asyncio.TaskGroup,
-    passage: WeatheredLink,
+    link: WeatheredLink,
     direction: LinkDirection,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
@@ -106,14 +106,14 @@ def _carry(
         data = b"-"
         while data:  # the empty piece is the end, and waits its turn like any other
             data = await reader.read(_SEGMENT_SIZE)
-            await waiting.put((passage.segment(direction, len(data), loop.time()), data))
+            await waiting.put((link.segment(direction, len(data), loop.time()), data))
 
     async def write() -> None:
         data = b"-"
         while data:
             arrival, data = await waiting.get()
             await asyncio.sleep(arrival - loop.time())
-            await _until_open(passage)
+            await _until_open(link)
             if writer.is_closing():  # by its other end, while this was on its way
                 raise ConnectionResetError
             if data:
@@ -126,18 +126,18 @@ def _carry(
     tasks.create_task(write())
 
 
-async def _until_open(passage: WeatheredLink) -> None:
+async def _until_open(link: WeatheredLink) -> None:
     loop = asyncio.get_running_loop()
-    while not passage.is_open(loop.time()):
-        wait_s = passage.opens_in_s(loop.time())
+    while not link.is_open(loop.time()):
+        wait_s = link.opens_in_s(loop.time())
         await asyncio.sleep(_LOOK_S if wait_s is None else wait_s)
 
 
 class _EmulatedDatagrams:
     """Both directions; replies go to the last sender."""
 
-    def __init__(self, passage: WeatheredLink, target: EmulatorAddress) -> None:
-        self._passage = passage
+    def __init__(self, link: WeatheredLink, target: EmulatorAddress) -> None:
+        self._link = link
         self._loop = asyncio.get_running_loop()
         self._front = _EmulatorEnd(lambda data: self._pass(LinkDirection.THERE, data))
         self._back = _EmulatorEnd(lambda data: self._pass(LinkDirection.BACK, data))
@@ -157,7 +157,7 @@ class _EmulatedDatagrams:
 
     def _pass(self, direction: LinkDirection, data: bytes) -> None:
         now = self._loop.time()
-        for arrival in self._passage.datagram(direction, len(data), now):
+        for arrival in self._link.datagram(direction, len(data), now):
             if len(self._delayed) < DELAYED_MAX:
                 self._delay(arrival, direction, data)
 

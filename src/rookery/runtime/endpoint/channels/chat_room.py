@@ -217,7 +217,7 @@ class ChatRoom:
         try:
             await self._use(channel, outcome)
         except RookeryError:
-            return  # the channel failed, which `Absent` has reported
+            return  # the channel failed, which `ParticipantDisconnected` has reported
 
     async def _answered(self, to: str, channel: ChannelInterface) -> Outcome:
         try:
