@@ -1,4 +1,4 @@
-"""A small lake as the pipeline would leave it, written without Spark: two routers, three nodes."""
+"""A small lake as the pipeline would leave it, written without Spark: two devices, three nodes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,14 +25,14 @@ SERVER = hashname({0x40: bytes(64)})
 SERVER_ID = mac_text(server_id(SERVER))
 ADA, BOB, CY = ("a" * 52, "b" * 52, "c" * 52)
 REALM = "0712912fee4cf8a0"
-ROUTERS = ("02:fc:00:00:00:01", "02:fc:00:00:00:02")
+DEVICE_MACS = ("02:fc:00:00:00:01", "02:fc:00:00:00:02")
 HOSTILE = "<script>alert(1)</script>"
 
 Rows = Sequence[Mapping[str, object]]
 
 
 def append(lake: Lake, table: Table, rows: Rows, claims: Sequence[CommitClaim] = ()) -> None:
-    """What is not said of a column is null."""
+    """Columns without a value are null."""
     lineage = {"run": RUN, "inputs": "facts/x@1", "code": "0.1.0"}
     known = {column.name for column in table.columns}
     complete = [{"lineage": lineage, "date": DAY.date()} | dict(row) for row in rows]
@@ -95,7 +95,7 @@ def _write_facts(lake: Lake) -> None:
 
 
 def _write_devices(lake: Lake) -> None:
-    good, poor = ROUTERS
+    good, poor = DEVICE_MACS
     days = [
         {"device": device, "present_us": int(share * 1e9), "expected_us": 10**9, "share": share}
         | {"outages": 2, "longest_outage_us": 120_000_000, "reboots": 1}

@@ -1,4 +1,4 @@
-"""A mesh beside a hub: real nodes on loopback, the first one with its control socket.
+"""A mesh for a hub: real nodes on loopback, the first one with its control socket.
 
 Berlin and Rome do not know where the other listens, so Oslo stands between them.
 """
@@ -25,7 +25,7 @@ NAMES = ("berlin-gw1", "oslo", "rome.gw1")
 
 
 class MeshWorld(NamedTuple):
-    """The hub's world, and the mesh that it looks at through `view`."""
+    """The hub's world, and the mesh that it reads through `view`."""
 
     hub: World
     homes: list[Home]
@@ -49,7 +49,7 @@ async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
 
 @asynccontextmanager
 async def mesh_world(folder: Path, template: Path) -> AsyncIterator[MeshWorld]:
-    """Once the node beside the hub finds both of the others."""
+    """Once the hub's mesh node has routes to both others."""
     homes = realm(folder, *NAMES)
     async with AsyncExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""Those who are told of alerts: a small HTTP server and a small mail server, on loopback."""
+"""Receivers of alerts: a small HTTP server and a small mail server, on loopback."""
 
 import asyncio
 import base64

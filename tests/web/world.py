@@ -1,4 +1,4 @@
-"""A hub without sockets, its stores for real, and browsers and programs that visit it."""
+"""A hub without sockets on real stores, and HTTP clients of its web application."""
 
 import asyncio
 import os
@@ -63,7 +63,7 @@ GRANT = Grant(
 
 
 class StagedHub(Hub):
-    """What the web needs of a hub; tests say the steps themselves."""
+    """The part of a hub that the web uses; tests set its counters and make the steps of wishes."""
 
     def __init__(self, database: Database, data: Path) -> None:
         self.database = database
@@ -147,7 +147,7 @@ class StagedHub(Hub):
     async def report(
         self, mac: bytes = MAC, *, ago_s: float = 1.0, content: bytes = b"", address: str = ""
     ) -> None:
-        """As if a router of that MAC had reported."""
+        """Enter a report of a device with that MAC address."""
         seen = time.time() - ago_s
         entry = FleetEntry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
         entry.content, entry.address = content, address
@@ -162,14 +162,14 @@ class StagedHub(Hub):
         await self.hot.add_step(step)
 
     async def grant_next(self) -> None:
-        """Have the next wish come true."""
+        """Complete the next wish with a grant."""
         wish = await self.wishes.get()
         for name in ("called", "router_here", "done"):
             await self.say(wish, name)
 
 
 def code_of(mac: bytes = MAC) -> str:
-    """The claim code that the agent of a router that reported shows."""
+    """The claim code that the agent of a device that reported shows."""
     return claim_code(derive(MASTER, mac, base32.decode(HASHNAME), 7))
 
 
@@ -178,12 +178,12 @@ _site: ContextVar[WebSite] = ContextVar("site")
 
 @cache
 def _usual_routes() -> Litestar:
-    """Of all worlds with the usual settings: to make them takes longer than most tests."""
+    """Shared by all worlds with default settings: building them takes longer than most tests."""
     return routes(SETTINGS, _site.get)
 
 
 class World:
-    """The application on its hub, and who visits it."""
+    """The application on its hub, and clients of it."""
 
     def __init__(self, hub: StagedHub, site: WebSite, *, has_own_routes: bool) -> None:
         self.hub = hub
@@ -195,7 +195,7 @@ class World:
             self.app = _usual_routes()
 
     def anonymous(self, address: str = "192.0.2.1", **headers: str) -> httpx.AsyncClient:
-        """Somebody who is not signed in."""
+        """A client that is not signed in."""
         # Two descriptions of ASGI that differ in how exactly they say it.
         transport = httpx.ASGITransport(self._ask, client=(address, 1234))  # type: ignore[arg-type]
         return httpx.AsyncClient(
@@ -220,7 +220,7 @@ class World:
         return client
 
     async def owner(self, login: str = "alice", mac: bytes = MAC) -> httpx.AsyncClient:
-        """Somebody with a device that reports."""
+        """A signed-in client that owns a reporting device."""
         client = await self.signed_in(login)
         account = await self.site.accounts.find(login)
         assert account is not None
@@ -233,7 +233,7 @@ class World:
 async def world(
     folder: Path, template: Path, settings: WebSettings = SETTINGS, *, has_own_routes: bool = False
 ) -> AsyncIterator[World]:
-    """A fresh one on a copy of a migrated database."""
+    """A new world on a copy of a migrated database."""
     shutil.copy(template, folder / "hub.sqlite")
     database = await Database.open(f"sqlite:///{folder / 'hub.sqlite'}")
     hub = StagedHub(database, folder)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 MAC = "02:fc:00:00:00:01"
 STRANGERS = ("/", "/auth", "/registration")
 TABS = ("", "/links", "/routes", "/queue", "/telemetry", "/events", "/access", "/console")
-CABINET = (
+PERSONAL = (
     "/",
     "/account",
     "/account/factors",
@@ -61,8 +61,8 @@ def inhabited(served: ServedWorld) -> ServedWorld:
 
 @pytest.mark.parametrize(
     ("login", "paths"),
-    [("", STRANGERS), ("root", CABINET), ("root", FLEET)],
-    ids=["strangers", "cabinet", "fleet"],
+    [("", STRANGERS), ("root", PERSONAL), ("root", FLEET)],
+    ids=["strangers", "personal", "fleet"],
 )
 def test_nothing_grave_on_any_page(
     login: str, paths: tuple[str, ...], inhabited: ServedWorld, open_page: OpenPage, axe: str
@@ -85,7 +85,7 @@ def test_no_page_is_wider_than_a_phone(inhabited: ServedWorld, open_page: OpenPa
     assert inhabited.url
     page = open_page("root", width=360, height=740)
     wide = {}
-    for path in (*CABINET, *FLEET):
+    for path in (*PERSONAL, *FLEET):
         page.goto(path)
         over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         if over > 0:

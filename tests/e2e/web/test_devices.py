@@ -1,4 +1,4 @@
-"""F6–F11, F15: the cabinet in a browser, on a real hub with a server and agents."""
+"""F6–F11, F15: devices in a browser, on a real hub with a server and agents."""
 
 import re
 import signal
@@ -23,7 +23,7 @@ TABS = ("Console", "Telemetry", "Links", "Routes", "Queue", "Events", "Keys and 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with World(tmp_path_factory.mktemp("cabinet")) as world:
+    with World(tmp_path_factory.mktemp("devices")) as world:
         world.server("north")
         yield world
 

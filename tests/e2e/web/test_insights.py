@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
-from tests.web.lake_world import HOSTILE, ROUTERS, RUN, with_lake, write_lake
+from tests.web.lake_world import DEVICE_MACS, HOSTILE, RUN, with_lake, write_lake
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -30,7 +30,7 @@ def test_from_the_catalogue_to_rows_and_lineage(open_page: OpenPage) -> None:
     page.goto("/fleet/insights")
     page.get_by_role("link", name="Availability by day").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Availability by day")
-    expect(page.locator(".sla tbody tr").first).to_contain_text(ROUTERS[1])  # the worst first
+    expect(page.locator(".sla tbody tr").first).to_contain_text(DEVICE_MACS[1])  # the worst first
     expect(page.locator("#lineage ~ .facts")).to_contain_text(RUN)
     expect(page.locator(".flow")).to_contain_text("uptime_intervals")
     command = page.locator(".page-tools [data-copy]").get_attribute("data-copy")

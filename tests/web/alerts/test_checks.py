@@ -16,7 +16,7 @@ from rookery.web.alerts.settings import AlertSettings
 from rookery.web.http.problems import NodeUnavailableError
 from rookery.web.mesh.graph import LinkShown, MemberShown, MeshGraphShown
 from rookery.web.mesh.source import MeshSource
-from tests.web.lake_world import ADA, BOB, CY, REALM, ROUTERS, append, with_lake
+from tests.web.lake_world import ADA, BOB, CY, DEVICE_MACS, REALM, append, with_lake
 from tests.web.world import World, world
 
 NOW = datetime.now(UTC)
@@ -93,7 +93,7 @@ async def with_insights(folder: Path, template: Path) -> AsyncIterator[World]:
     lake = Lake(str(folder / "lake"))
     incident = {
         **{"id": "2026-03-02 c0ffee", "kind": "outage", "members": 3, "cause": "site"},
-        **{"cause_entity": "192.0.2.0/24", "entities": [f"router {ROUTERS[0]}"]},
+        **{"cause_entity": "192.0.2.0/24", "entities": [f"router {DEVICE_MACS[0]}"]},
         **{"from_at": NOW - HOUR, "to_at": NOW - HOUR / 2},
     }
     old = incident | {"id": "old", "from_at": NOW - 9 * HOUR, "to_at": NOW - 8 * HOUR}
@@ -106,7 +106,7 @@ async def with_insights(folder: Path, template: Path) -> AsyncIterator[World]:
     mild = link | {"score": 6.5, "kind": "loss"}
     silence = link | {"kind": "silence"}
     hot = link | {
-        **{"kind": "temperature", "entity": ROUTERS[0], "device": ROUTERS[0]},
+        **{"kind": "temperature", "entity": DEVICE_MACS[0], "device": DEVICE_MACS[0]},
         **{"node": None, "peer": None, "realm": None, "expected": 48_250, "observed": 67_000},
     }
     busy = hot | {"kind": "device load", "expected": 800, "observed": 5_250}
@@ -122,14 +122,14 @@ async def test_what_the_lake_says_goes_on(tmp_path: Path, template: Path) -> Non
         assert set(by_key) == {
             "insight 2026-03-02 c0ffee",
             f"insight rtt {REALM}/{BOB}/{ADA}",
-            f"insight temperature {ROUTERS[0]}",
-            f"insight device load {ROUTERS[0]}",
+            f"insight temperature {DEVICE_MACS[0]}",
+            f"insight device load {DEVICE_MACS[0]}",
         }
-        hot = by_key[f"insight temperature {ROUTERS[0]}"]
-        assert hot.title == f"Unusual temperature: router {ROUTERS[0]}"
+        hot = by_key[f"insight temperature {DEVICE_MACS[0]}"]
+        assert hot.title == f"Unusual temperature: router {DEVICE_MACS[0]}"
         assert hot.note == "67 °C where 48.25 °C is usual"
-        busy = by_key[f"insight device load {ROUTERS[0]}"]
-        assert busy.title == f"Unusual load: router {ROUTERS[0]}"
+        busy = by_key[f"insight device load {DEVICE_MACS[0]}"]
+        assert busy.title == f"Unusual load: router {DEVICE_MACS[0]}"
         assert busy.note == "5.25 processes where 0.8 processes is usual"
         incident = by_key["insight 2026-03-02 c0ffee"]
         assert (incident.severity, incident.cause) == ("warning", "site 192.0.2.0/24")

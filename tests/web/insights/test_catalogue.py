@@ -11,7 +11,7 @@ import pytest
 from rookery.cli.main import main
 from rookery.lake.schema import insights
 from rookery.wire.fleet.mac import parse_mac
-from tests.web.lake_world import ADA, BOB, DAY, HOSTILE, ROUTERS, RUN, with_lake, write_lake
+from tests.web.lake_world import ADA, BOB, DAY, DEVICE_MACS, HOSTILE, RUN, with_lake, write_lake
 from tests.web.world import World, world
 
 pytestmark = pytest.mark.xdist_group("lake pages")
@@ -59,7 +59,9 @@ async def test_every_insight_has_a_page_made_or_not(lakeworld: World) -> None:
 async def test_views_say_what_matters(lakeworld: World) -> None:
     olga = await lakeworld.signed_in("olga", "operator")
     availability = (await olga.get("/fleet/insights/availability")).text
-    assert availability.index(ROUTERS[1]) < availability.index(ROUTERS[0])  # the worst first
+    assert availability.index(DEVICE_MACS[1]) < availability.index(
+        DEVICE_MACS[0]
+    )  # the worst first
     assert "1 of 2 devices met their objective" in availability
     critical = (await olga.get("/fleet/insights/topology_health")).text
     assert "What disconnects whom" in critical
@@ -71,7 +73,7 @@ async def test_views_say_what_matters(lakeworld: World) -> None:
 
 
 async def test_devices_are_shown_by_their_owners_names(lakeworld: World) -> None:
-    await lakeworld.owner("alice", parse_mac(ROUTERS[1]))
+    await lakeworld.owner("alice", parse_mac(DEVICE_MACS[1]))
     olga = await lakeworld.signed_in("olga", "operator")
     for name in ("availability", "outages"):
         text = (await olga.get(f"/fleet/insights/{name}")).text
@@ -125,7 +127,7 @@ async def test_rows_come_page_by_page(lakeworld: World) -> None:
     assert 'rel="next"' in shown
 
 
-@pytest.mark.parametrize(("text", "rows"), [(ROUTERS[1], 1), ("02:FC", 1), ("' OR 1=1 --", 0)])
+@pytest.mark.parametrize(("text", "rows"), [(DEVICE_MACS[1], 1), ("02:FC", 1), ("' OR 1=1 --", 0)])
 async def test_rows_are_found_by_a_part_of_a_name(lakeworld: World, text: str, rows: int) -> None:
     olga = await lakeworld.signed_in("olga", "operator")
     found = await olga.get("/api/v1/insights/outages/rows", params={"text": text})
@@ -152,11 +154,11 @@ async def test_the_command_shows_the_same_rows(
     from rookery.web.insights.catalogue import command
 
     assert lakeworld.site.lake is not None
-    words = shlex.split(command(lakeworld.site.lake, "outages", ROUTERS[1]))
+    words = shlex.split(command(lakeworld.site.lake, "outages", DEVICE_MACS[1]))
     assert words[:2] == ["rookery", "lake"]
     assert main([*words[1:], "--csv"]) == 0
     printed = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [row["device"] for row in printed] == [ROUTERS[1]]
+    assert [row["device"] for row in printed] == [DEVICE_MACS[1]]
 
 
 @pytest.mark.parametrize(

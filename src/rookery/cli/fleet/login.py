@@ -134,7 +134,7 @@ async def _sign_out(signed_in: SignInOptions, output: Output) -> int:
     try:
         await HubApi(kept.url, kept.token, kept.trust).revoke_own_token()
     except RookeryError as error:
-        problem = f"the token could not be revoked: {error}; do so in the cabinet"
+        problem = f"the token could not be revoked: {error}; revoke it on the account page"
         remark(problem)
     credentials.remove(signed_in.folder)
     if output.json:

@@ -1,4 +1,4 @@
-"""The cabinet's other pages (F15): one device with its tabs, naming and releasing it."""
+"""Pages of one device: its tabs, naming, releasing and forgetting it."""
 
 from litestar import Response, get, post
 from litestar.params import FromPath
