@@ -1,6 +1,6 @@
 """What a hub of an unknown authority shows: its authority's certificate, to be compared and pinned.
 
-Nothing that we send is secret until then. Whatever answers may show a certificate of its own: it
+Nothing that we send is secret until then. An impostor may show a certificate of its own: it
 trust comes only from the person or program that compares the fingerprint.
 """
 

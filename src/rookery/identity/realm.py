@@ -48,7 +48,7 @@ class Realm(msgspec.Struct, frozen=True):
     def read(
         self, statement: Statement, verify: Verify = signing.verify
     ) -> Certificate | Revocation:
-        """As `check`, whatever the time."""
+        """As `check`, without regard to the time."""
         if statement.realm != self.id:
             raise ProtocolError("a statement of another realm")
         content: Certificate | Revocation
@@ -69,7 +69,7 @@ class Realm(msgspec.Struct, frozen=True):
         return content
 
     def issuer(self, data: bytes, verify: Verify = signing.verify) -> Certificate:
-        """The certificate, whatever the time, of an issuer that the root made one."""
+        """The certificate of an issuer appointed by the root, without regard to the time."""
         certificate = self.read(_rooted(data), verify)
         if not isinstance(certificate, Certificate) or ISSUER not in certificate.roles:
             raise ProtocolError("signed by a member that is no issuer")

@@ -28,7 +28,7 @@ class AgentPlugins(NamedTuple):
 
 
 def load(paths: Iterable[str] | None = None) -> AgentPlugins:
-    """Whatever is installed in these folders, else on the path of this program."""
+    """The plug-ins installed in these folders, else on the path of this program."""
     found = AgentPlugins({}, [])
     folders = list(sys.path if paths is None else paths)
     if not any(_names_group(folder) for folder in folders):
@@ -41,7 +41,7 @@ def load(paths: Iterable[str] | None = None) -> AgentPlugins:
                 continue
             try:
                 found.methods[point.name] = _checked(point.name, point.load(), found.methods)
-            except Exception as error:  # a stranger's code: whatever it raises is its problem
+            except Exception as error:  # third-party code may raise anything
                 found.problems.append(f"plug-in {point.name} ({point.value}): {error}")
     return found
 

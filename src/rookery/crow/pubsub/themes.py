@@ -1,8 +1,8 @@
 """Themes of a broker: the subscribers of a name, and the last messages published to it.
 
-Bounded in messages, bytes and names. Room is made only by forgetting names that nobody subscribes
-to: reply themes of requests at once, others once they were silent for a while. So nobody can push
-out a theme that is in use; what finds no room is passed on, but not remembered.
+Bounded in messages, bytes and names. Room is made only by forgetting names without
+subscribers: reply themes of requests at once, others once they were silent for a while. So no
+client can push out a theme that is in use; what finds no room is passed on, but not remembered.
 """
 
 from collections import Counter, OrderedDict, deque

@@ -219,5 +219,5 @@ class Delivery:
 
     @property
     def _window_min(self) -> float:
-        """Radio links lose packets all day; only so much of the window is theirs to take."""
+        """Radio links always lose packets, so losses reduce the window to this minimum only."""
         return max(self._unacked_max / _NARROWEST, 1.0)

@@ -1,6 +1,6 @@
 """Recent: the packets of QoS 0 of the last moments, in case the network doubles them.
 
-At most once is all that QoS 0 promises, and nobody repeats it. So a short memory is enough, and a
+At most once is all that QoS 0 promises, and it is not repeated. So a short memory is enough, and a
 long one would do harm: firmware that counts from 0 after every start sends the same again.
 """
 

@@ -151,7 +151,7 @@ def _port(value: JsonObject, key: str) -> int:
 class SockFault(StrEnum):
     """Why a request came to nothing: the whole text of the `err` that answers it."""
 
-    DENIED = "denied"  # also for whatever a rule would have hidden: no reasons to strangers
+    DENIED = "denied"  # also for what a rule hides: peers get no reasons
     INVALID = "invalid"
     REFUSED = "refused"
     UNREACHABLE = "unreachable"

@@ -1,4 +1,4 @@
-"""What must hold in every mesh, at any time, whatever the network does.
+"""Invariants that must hold in every mesh at any time and under any network faults.
 
 Travels       no packet comes to a node twice, and its hop limit falls with every hop
 TwoWayEdges   a node's graph has an edge only where the records of both its ends have it,
@@ -41,7 +41,7 @@ class _PacketTrace:
 
 
 class PacketTraces:
-    """Sees every packet at every node it comes to, whatever its head says."""
+    """Sees every packet at every node it comes to, without trusting its head."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.hops = 0

@@ -107,7 +107,7 @@ class SimulatedConnections:
         return 0 if end is None else end.waiting_size + end.pipe.queued(self._world.now)
 
     def close(self, node: "SimulatedEndpoint") -> None:
-        """The node's process is gone, and its machine resets whatever it had open."""
+        """The node's process is gone, and its machine resets its connections."""
         for end in list(node.connections.values()):
             self.hang_up(end)
 

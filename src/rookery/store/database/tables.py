@@ -235,7 +235,7 @@ audit = _table(
     Index("ix_audit_target", "target", "id"),
 )
 
-# One hub of several does what is to be done once; whose lease ran out lost it.
+# One hub of several does what is to be done once; an expired lease is free for another.
 lease = _table(
     "lease",
     Column("name", String(64), primary_key=True),

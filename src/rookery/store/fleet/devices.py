@@ -19,7 +19,7 @@ _BATCH_MAX = 500  # databases bound how many values a statement has
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device and whose it is."""
+    """A device and its owner."""
 
     mac: bytes
     owner: int  # an account
@@ -37,7 +37,7 @@ class Devices:
         self._database = database
 
     async def claim(self, mac: bytes, owner: int, name: str, *, now: float) -> Device:
-        """DeniedError when it is another's; what is one's own already stays as it is."""
+        """DeniedError if another account owns it; a device that is owned already stays as it is."""
         wanted = Device(mac, owner, _name(name), now)
 
         async def work(connection: AsyncConnection) -> None:
@@ -86,7 +86,7 @@ class Devices:
     async def matching(
         self, *, text: str = "", owner: int | None = None, limit: int = 10 * PAGE
     ) -> set[bytes]:
-        """MACs of those whose name has this in it, without regard to case, and of one owner."""
+        """MAC addresses of one owner's devices with this text in their name, ignoring case."""
         query = select(device.c.mac).order_by(device.c.mac).limit(limit)
         if text:
             query = query.where(func.lower(device.c.name).contains(text.lower(), autoescape=True))

@@ -39,7 +39,7 @@ class ForgottenEntries:
         self._database = database
 
     async def add(self, entry: FleetEntry, *, now: float) -> ForgottenEntry:
-        """In one: it is nobody's, unknown, and no code that it has used is good any more."""
+        """In one transaction: remove its owner and its entry, and revoke the codes it has used."""
         # Clocks of hubs differ: what is known by now is covered in any case.
         gone = ForgottenEntry(entry.sender, entry.hashname, max(now, entry.first_seen), now)
 

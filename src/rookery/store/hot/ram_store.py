@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class RamHotStore:
-    """`await RamHotStore.open(snapshot)`, or `RamHotStore()` for one that nobody needs again."""
+    """`await RamHotStore.open(snapshot)`, or `RamHotStore()` for one without a snapshot."""
 
     def __init__(
         self, *, clock: Callable[[], float] = time.monotonic, entries_max: int = ENTRIES_MAX
@@ -185,7 +185,7 @@ class RamHotStore:
 
 
 class _ExpiringSet:
-    """A set whose members leave by themselves."""
+    """A set with members that expire."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -117,7 +117,7 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 """
 
-# Key: what is taken. Arguments: who takes it this time, milliseconds.
+# Key: what is taken. Arguments: the holder's token, milliseconds.
 TAKE = """
 local held = redis.call('GET', KEYS[1])
 if held then return held == ARGV[1] and 1 or 0 end

@@ -20,7 +20,7 @@ _RESERVED = b"rookery:r:"
 
 
 class RedisHotStore:
-    """`await RedisHotStore.open(url)`; whatever it had lost comes back from the database."""
+    """`await RedisHotStore.open(url)`; lost entries are restored from the database."""
 
     def __init__(
         self, client: Redis, fallback: EntryLookup | None, everything: EntryScan | None

@@ -179,7 +179,7 @@ def _id(wish: int) -> bytes:
 
 
 def _client(wish: Wish) -> bytes:
-    """Who waits: the account and its authority, as a seat ends with the authority it was given."""
+    """The waiting client: account and authority, as a seat ends with its authority."""
     name = wish.client.encode() + wish.authority
     return len(name).to_bytes(2, "big") + name
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a node creates its outbox when it is first used
 
 
 def request_observer(node: str, observer: Observer) -> "OnEnded":
-    """What an outbox is to call; `node` is whose requests these are, by hashname."""
+    """The callback for an outbox; `node` is the hashname of the requests' origin."""
 
     def ended(peer: "OutboxPeer", requests: "list[OutboxRequest]") -> None:
         now_ms, now = wall_ms(), time.monotonic()

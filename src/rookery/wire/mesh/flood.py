@@ -88,7 +88,7 @@ def statement_key(data: bytes) -> bytes:
 
 
 def key_of(data: bytes) -> StatementKey:
-    """Which statement these bytes would be, whatever they are worth."""
+    """Which statement these bytes would be; nothing is verified."""
     if len(data) < _ORIGIN_AT + KEY_SIZE:
         raise DecodeError("statement of a wrong size")
     if data[1] == RECORD:

@@ -25,7 +25,7 @@ _ISSUER_AT = _FIXED.size + _DIGEST_SIZE
 
 
 class Revocation(msgspec.Struct, frozen=True):
-    """Whose membership ended, and when."""
+    """A revocation: the member's hashname and when its membership ended."""
 
     serial: int
     hashname: str

@@ -43,7 +43,7 @@ OFFSET_MAX: Final = 2**63
 
 
 class TunnelCredit(msgspec.Struct, frozen=True, gc=False):
-    """So far may the stream's bytes go; stream 0: so many bytes all streams together."""
+    """Flow control: the highest offset of a stream; stream 0: total bytes of all streams."""
 
     stream: int
     maximum: int
@@ -53,7 +53,7 @@ class TunnelCredit(msgspec.Struct, frozen=True, gc=False):
 
 
 class TunnelOpens(msgspec.Struct, frozen=True, gc=False):
-    """So many streams may the receiver of this frame have opened, ended ones included."""
+    """How many streams the receiver of this frame may open in total, ended ones included."""
 
     maximum: int
 

@@ -67,8 +67,8 @@ class IntroductionFrame(msgspec.Struct, frozen=True, gc=False):
     memory: int  # names what we remember of yours
     heard: int  # the epoch of yours that we know
     handled: int  # what of it needs no repeating: acknowledges as an acknowledgement does
-    requests_max: int  # so many unacknowledged ones we take
-    bytes_max: int  # and so much payload in them
+    requests_max: int  # how many unacknowledged requests we accept
+    bytes_max: int  # and their total payload
     version: int = VERSION
 
     def serialize(self) -> bytes:
