@@ -163,6 +163,7 @@ MODULES = {
         "connection",
         "framing",
         "segmentation",
+        "stream_gate",
         "tcp_gate",
     ),
     "runtime.proxy": (

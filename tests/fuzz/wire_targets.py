@@ -37,11 +37,14 @@ def _observed(data: bytes) -> object:
 
 
 def _path(data: bytes) -> object:
+    """As a peer's and as this machine's user's."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError("no JSON") from error
-    return path.parse_path(value)
+    own = path.parse_own_path(value)
+    assert isinstance(own, path.UnixPath) or own == path.parse_path(value)
+    return own
 
 
 def _request(data: bytes) -> object:
@@ -137,6 +140,7 @@ WIRE = {
     "outbox.reader:OutboxFrameReader.feed": Target(pieces(lambda: reader.OutboxFrameReader().feed)),
     "outbox.reader:parse_frame": Target(reader.parse_frame),
     "outbox.request:parse_request": Target(_request),
+    "link.path:parse_own_path": Target(_path),
     "link.path:parse_path": Target(_path),
     "mesh.ping:Ping.parse": Target(framed(ping.Ping.parse)),
     "mesh.ping:Pong.parse": Target(framed(ping.Pong.parse)),

@@ -12,7 +12,7 @@ A *monitored* path is proven and distrusted by its monitor (`mesh.quality`), not
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rookery.wire.link.path import NetPath, Path, PeerPath, RoutePath, UrlPath
+from rookery.wire.link.path import Path, PeerPath, RoutePath, is_stream
 
 PATHS_MAX: Final = 16
 ROUNDS_MISSED_MAX: Final = 2  # from here on a path carries no traffic
@@ -47,7 +47,7 @@ class PathState:
 
     def __init__(self, path: Path, *, configured: bool) -> None:
         self.path = path
-        self.is_stream = _is_stream(path)  # packets of any size pass unharmed
+        self.is_stream = is_stream(path)  # packets of any size pass unharmed
         self.configured = configured  # by the user, so never forgotten
         self.dialled = False  # it leads where the peer listens, not back to where it spoke from
         self.monitored = False
@@ -288,7 +288,3 @@ class Paths:
             return False
         self.discard(max(spare, key=lambda state: state.missed).path)
         return True
-
-
-def _is_stream(path: Path) -> bool:
-    return isinstance(path, UrlPath) or (isinstance(path, NetPath) and not path.is_datagram)

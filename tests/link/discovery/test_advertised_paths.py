@@ -11,7 +11,7 @@ from rookery.link.discovery.advertised_paths import (
 )
 from rookery.link.events import Transmit
 from rookery.wire.link.lob import JsonObject, Packet
-from rookery.wire.link.path import NetPath, Path, PeerPath, UrlPath, net_path
+from rookery.wire.link.path import NetPath, Path, PeerPath, UnixPath, UrlPath, net_path
 from tests.link.worlds import Pair
 
 HERE = NetPath("udp4", "127.0.0.1", 9)
@@ -52,6 +52,7 @@ def test_an_address_means_something_somewhere(ip: str, scope: AddressScope) -> N
     [
         (AFAR, [], True),
         (PeerPath("a" * 52), [], True),
+        (UnixPath("/run/docker.sock"), [UnixPath("/run/rookery.sock", 1)], False),
         (HERE, [AFAR], False),
         (HERE, [AFAR, net_path("tcp", "127.0.0.2", 1)], True),
         (net_path("tcp", "::1", 1), [HERE], True),
@@ -110,6 +111,16 @@ def test_addresses_are_advertised_to_trusted_peers() -> None:
     pair.up()
     pair.world.run(1)
     assert AFAR in pair.link.paths
+
+
+def test_a_socket_of_the_machine_is_told_to_nobody() -> None:
+    pair = Pair()
+    socket = UnixPath("/run/rookery.sock")
+    pair.bob.endpoint.own_paths = (*pair.bob.endpoint.own_paths, socket, AFAR)
+    pair.up()
+    pair.world.run(1)
+    assert AFAR in pair.link.paths
+    assert socket not in pair.link.paths
 
 
 @pytest.mark.parametrize("control_type", ["peer", "connect"])

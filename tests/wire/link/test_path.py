@@ -3,7 +3,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
-from rookery.wire.link.path import NetPath, Path, PeerPath, UrlPath, net_path, parse_path
+from rookery.wire.link.path import (
+    NetPath,
+    Path,
+    PeerPath,
+    UnixPath,
+    UrlPath,
+    net_path,
+    parse_own_path,
+    parse_path,
+    unix_path,
+)
 
 HASHNAME = "jvdoio6kjvf3yqnxfvck43twaibbg4pmb7y3mqnvxafb26rqllwa"
 IPS = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str)
@@ -92,3 +102,19 @@ def test_arbitrary_json_is_a_path_or_raises_decode_error(value: object) -> None:
 def test_what_is_no_path_is_refused(value: object) -> None:
     with pytest.raises(DecodeError):
         parse_path(value)
+
+
+def test_a_socket_of_the_machine_counts_for_its_user_and_for_no_peer() -> None:
+    socket, net = UnixPath("/run/rookery.sock"), net_path("udp", "::1", 9)
+    assert parse_own_path(socket.json()) == socket
+    assert parse_own_path(net.json()) == net
+    with pytest.raises(DecodeError):
+        parse_path(socket.json())
+
+
+@pytest.mark.parametrize("file", ["", "relative.sock", "/nul\0", "/" + "x" * 107, "/" + "ü" * 54])
+def test_a_file_that_no_socket_can_have_is_refused(file: str) -> None:
+    with pytest.raises(DecodeError):
+        unix_path(file)
+    with pytest.raises(DecodeError):
+        parse_own_path({"type": "unix", "file": file})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rookery.errors import DecodeError
 from rookery.wire import base32
 from rookery.wire.link.lob import JsonObject
-from rookery.wire.link.path import NetPath, PeerPath, UrlPath, parse_path
+from rookery.wire.link.path import NetPath, PeerPath, UnixPath, UrlPath, net_path, parse_path
 from rookery.wire.link.uri import (
     KEYS_MAX,
     PATHS_MAX,
@@ -220,3 +220,12 @@ def test_text_that_is_no_address_is_refused(text: str) -> None:
 def test_a_malformed_fragment_is_refused(fragment: str) -> None:
     with pytest.raises(DecodeError):
         fragment_secret(fragment, VECTORS.uri[2].hashname)
+
+
+def test_sockets_of_the_machine_are_read_from_its_user_and_told_to_nobody() -> None:
+    socket, net = UnixPath("/run/rookery.sock"), net_path("udp", "203.0.113.7", 9)
+    address = LinkAddress(HASHNAME, {}, (net, socket))
+    assert LinkAddress.parse(address.uri()).paths[-1] == socket
+    assert LinkAddress.of_json(address.json(), is_own=True).paths == (net, socket)
+    assert LinkAddress.of_json(address.json()).paths == (net,)
+    assert address.elsewhere().paths == (net,)

@@ -42,6 +42,10 @@ class EndpointListenOptions:
     tls: Annotated[
         str | None, Parameter(name="--tls", help="Listen on TLS, IP:PORT; needs --cert and --key.")
     ] = None
+    unix: Annotated[
+        Path | None,
+        Parameter(name="--unix", help="Listen on a Unix socket, for programs of this machine."),
+    ] = None
     cert: Annotated[Path | None, Parameter(name="--cert", help="Certificate chain, PEM.")] = None
     key: Annotated[Path | None, Parameter(name="--key", help="Its key, PEM, unencrypted.")] = None
 
@@ -133,10 +137,12 @@ def endpoint(
 async def _listen(folder: Path, listen_options: EndpointListenOptions) -> AsyncEndpoint:
     keys, context = await asyncio.to_thread(load_identity, folder), listen_options.tls_context()
     udp, tcp, tls = listen_options.udp, listen_options.tcp, listen_options.tls
-    if udp is None and tcp is None and tls is None:
+    if udp is None and tcp is None and tls is None and listen_options.unix is None:
         udp = tcp = LOOPBACK
     with advice(BIND_ADVICE):
-        return await create(keys, udp=udp, tcp=tcp, tls=tls, tls_context=context)
+        return await create(
+            keys, udp=udp, tcp=tcp, tls=tls, tls_context=context, unix=listen_options.unix
+        )
 
 
 def serve(endpoint: AsyncEndpoint, services: EndpointServiceOptions) -> None:

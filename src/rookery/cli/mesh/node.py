@@ -68,6 +68,7 @@ def node(
             keys,
             store,
             listen=link_options.listen,
+            unix=link_options.unix,
             peers=[parse_target(text) for text in link_options.peers],
             advertise=_advertised(link_options.advertise),
             offsets_us=offsets_us,

@@ -24,6 +24,10 @@ class NodeLinkOptions:
         str,
         Parameter(name="--listen", help="Take TCP and UDP here, IP:PORT; port 0 for a free one."),
     ] = LOOPBACK
+    unix: Annotated[
+        Path | None,
+        Parameter(name="--unix", help="Take programs of this machine at this Unix socket as well."),
+    ] = None
     advertise: Annotated[
         tuple[str, ...],
         Parameter(

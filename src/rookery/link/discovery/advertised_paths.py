@@ -16,7 +16,8 @@ from rookery.link.link import Link
 from rookery.link.policies import TrustPolicy
 from rookery.link.reliable import ChannelMessage
 from rookery.link.token_bucket import TokenBuckets
-from rookery.wire.link.path import NetPath, Path, PeerPath
+from rookery.wire.link.path import NetPath, Path, PeerPath, is_local
+from rookery.wire.link.transport import DIALLED_KINDS
 
 TRIES_PER_S = 0.5  # new addresses of one peer,
 TRIES_BURST = 16.0  # and so many at once
@@ -53,7 +54,8 @@ class AdvertisedPaths:
     def send(self, link: Link) -> None:
         """Advertise our addresses to a trusted peer; its answer is our address as it sees it."""
         if self._owner.trusts(link.hashname):
-            link.say("path", path_channel.opening(self._owner.own_paths))
+            own = (path for path in self._owner.own_paths if not is_local(path))
+            link.say("path", path_channel.opening(own))
 
     def opened(self, link: Link, channel_id: int, message: ChannelMessage, now: float) -> None:
         """Try what a trusted peer lists, and answer over every path that works."""
@@ -62,7 +64,7 @@ class AdvertisedPaths:
             for path in self._chosen(link, advertised, now):
                 link.add_path(path, now, configured=False)
         for state in list(link.paths):
-            if state.is_usable:
+            if state.is_usable and not is_local(state.path):
                 link.transmit_over(state.path, path_channel.answer(channel_id, state.path))
 
     def answered(self, link: Link, message: ChannelMessage) -> None:
@@ -85,9 +87,9 @@ def may_be_tried(path: Path, used: Iterable[Path]) -> bool:
     match path:
         case PeerPath():
             return True
-        case NetPath(kind=kind, ip=ip) if not kind.startswith("ws"):
+        case NetPath(kind=kind, ip=ip) if kind in DIALLED_KINDS:
             scope = scope_of(ip)
-        case _:  # a URL, or an end of a connection, where there is no listener
+        case _:  # a URL, a socket's file, or an end of a connection, where there is no listener
             return False
     if scope in (AddressScope.MACHINE, AddressScope.CABLE):
         return any(isinstance(each, NetPath) and scope_of(each.ip) is scope for each in used)

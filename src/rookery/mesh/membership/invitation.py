@@ -27,6 +27,7 @@ from rookery.identity.hashname import hashname
 from rookery.identity.realm import Realm
 from rookery.wire import base32
 from rookery.wire.link.path import NetPath, Path, UrlPath, parse_path
+from rookery.wire.link.transport import RECORDED_KINDS, URL
 from rookery.wire.link.uri import LinkAddress
 from rookery.wire.mesh.certificate import CSID_40, check_name
 
@@ -42,8 +43,7 @@ _KEY_SIZE = 64
 _DIGEST_SIZE = 32
 _SUM_SIZE = 4
 _PATH_URL_SIZE_MAX = 255
-_KINDS = ("udp4", "udp6", "tcp4", "tcp6", "tls4", "tls6")
-_HTTP = len(_KINDS)
+_HTTP = len(RECORDED_KINDS)
 
 
 class Invitation(msgspec.Struct, frozen=True):
@@ -159,7 +159,7 @@ def _sum(body: bytes) -> bytes:
 def _fits(path: Path) -> bool:
     if isinstance(path, UrlPath):
         return len(path.url.encode()) <= _PATH_URL_SIZE_MAX
-    return isinstance(path, NetPath) and path.kind in _KINDS
+    return isinstance(path, NetPath) and path.kind in RECORDED_KINDS
 
 
 def _path_bytes(path: Path) -> bytes:
@@ -168,15 +168,15 @@ def _path_bytes(path: Path) -> bytes:
         return bytes((_HTTP, len(url))) + url
     assert isinstance(path, NetPath)
     packed = ip_address(path.ip).packed
-    return bytes((_KINDS.index(path.kind),)) + packed + path.port.to_bytes(2, "big")
+    return bytes((RECORDED_KINDS.index(path.kind),)) + packed + path.port.to_bytes(2, "big")
 
 
 def _read_path(reader: _InvitationReader) -> Path:
     kind = reader.number(1)
     if kind == _HTTP:
-        return parse_path({"type": "http", "url": reader.text(reader.number(1))})
+        return parse_path({"type": URL, "url": reader.text(reader.number(1))})
     if kind > _HTTP:
         raise DecodeError(f"a path of unknown kind {kind}")
-    name = _KINDS[kind]
+    name = RECORDED_KINDS[kind]
     ip = str(ip_address(reader.take(4 if name.endswith("4") else 16)))
     return parse_path({"type": name, "ip": ip, "port": reader.number(2)})

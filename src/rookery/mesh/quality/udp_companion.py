@@ -35,6 +35,7 @@ from rookery.mesh.membership.link_interface import LinkInterface
 from rookery.mesh.quality.liveness import PathCondition
 from rookery.mesh.quality.path_monitor import PathMonitor
 from rookery.wire.link.path import NetPath, Path, net_path
+from rookery.wire.link.transport import TCP, TLS
 from rookery.wire.mesh.companion import (
     HEARD_BOTH,
     HEARD_DATA,
@@ -52,7 +53,7 @@ STEADY_S = 60.0  # a path that was up so long has earned a quick retry
 OFFERS_PER_S = 0.5
 OFFERS_BURST = 5.0
 
-_CARRIERS = ("tcp", "tls")
+_STREAM_KINDS = frozenset((*TCP.kinds, *TLS.kinds))
 _ATTEMPT_SIZE = 4
 _PATIENCE = 3  # times the wait of the side that offered
 _FAILURES_MAX = 6  # 5 s doubled so often are more than 5 min
@@ -130,7 +131,7 @@ class UdpCompanion:
             self.state is UdpCompanionState.OFF
             and self.is_allowed
             and isinstance(path, NetPath)
-            and path.kind.startswith(_CARRIERS)
+            and path.kind in _STREAM_KINDS
         ):
             self.master = path
             self._offer(now)
@@ -234,7 +235,7 @@ class UdpCompanion:
         self._say(CompanionKind.OFFER)
 
     def _offered(self, attempt: int, path: Path, now: float) -> None:
-        if not isinstance(path, NetPath) or not path.kind.startswith(_CARRIERS):
+        if not isinstance(path, NetPath) or path.kind not in _STREAM_KINDS:
             raise ProtocolError("datagrams are offered beside streams only")
         if not self._offers.take(1, now):
             raise ProtocolError("too many offers of datagrams")

@@ -17,6 +17,7 @@ from rookery.runtime.endpoint import keystore
 from rookery.runtime.endpoint.endpoint import AsyncEndpoint
 from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
 from rookery.runtime.endpoint.gates.udp_gate import UdpGate
+from rookery.runtime.endpoint.gates.unix_gate import UnixGate
 from rookery.runtime.net.address import LOOPBACK, parse_address
 from rookery.wire.link.lob import JsonObject
 from rookery.wire.link.path import UrlPath, parse_path
@@ -36,6 +37,7 @@ class EndpointCreation:
         tls: str | None,
         tls_context: ssl.SSLContext | None,
         http: str | None,
+        unix: Path | str | None,
         limits: AdmissionLimits | None,
     ) -> None:
         self._keypairs = keypairs
@@ -44,6 +46,7 @@ class EndpointCreation:
         self._tls = tls
         self._tls_context = tls_context
         self._http = http
+        self._unix = unix
         self._limits = limits
         self._endpoint: AsyncEndpoint | None = None
 
@@ -81,6 +84,10 @@ class EndpointCreation:
         resource = f"/{endpoint.hashname}" if url is None else urlsplit(url.url).path or "/"
         streams = TcpGate(endpoint, link_json=lambda: _visible(endpoint), resource=resource)
         endpoint.add_gate(streams)
+        files = UnixGate(endpoint, link_json=lambda: _visible(endpoint), resource=resource)
+        endpoint.add_gate(files)
+        if self._unix is not None:
+            await files.listen(self._unix)
         if self._tcp is not None:
             await streams.listen(*parse_address(self._tcp))
         if self._tls is not None:
@@ -98,16 +105,25 @@ def create(
     tls: str | None = None,
     tls_context: ssl.SSLContext | None = None,
     http: str | None = None,
+    unix: Path | str | None = None,
     limits: AdmissionLimits | None = None,
 ) -> EndpointCreation:
     """An endpoint with these key pairs, a stored identity's folder, or new keys.
 
     `udp`, `tcp` and `tls` are addresses to listen on, `IP:PORT` or `[IP]:PORT`, None for none;
     the default is loopback on free ports. The TCP listener also takes WebSockets, at
-    `/<hashname>` or at the path of `http`, a public URL to tell others.
+    `/<hashname>` or at the path of `http`, a public URL to tell others. `unix` is the file of a
+    Unix socket to listen on, for programs of this machine.
     """
     return EndpointCreation(
-        keypairs, udp=udp, tcp=tcp, tls=tls, tls_context=tls_context, http=http, limits=limits
+        keypairs,
+        udp=udp,
+        tcp=tcp,
+        tls=tls,
+        tls_context=tls_context,
+        http=http,
+        unix=unix,
+        limits=limits,
     )
 
 
@@ -132,4 +148,4 @@ def _identity(keypairs: KeyPairs) -> Identity:
 
 def _visible(endpoint: AsyncEndpoint) -> JsonObject | None:
     """What strangers may read over HTTP: our address while we announce it, otherwise nothing."""
-    return endpoint.address.json() if endpoint.is_discoverable else None
+    return endpoint.address.elsewhere().json() if endpoint.is_discoverable else None

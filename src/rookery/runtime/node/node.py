@@ -33,6 +33,7 @@ from rookery.runtime.endpoint.endpoint import AsyncEndpoint
 from rookery.runtime.endpoint.gates.gate import GateReceiver
 from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
 from rookery.runtime.endpoint.gates.udp_gate import UdpGate
+from rookery.runtime.endpoint.gates.unix_gate import UnixGate
 from rookery.runtime.endpoint.link import AsyncLink
 from rookery.runtime.endpoint.resolve import checked_hashname
 from rookery.runtime.net.address import has_address, parse_address
@@ -308,6 +309,7 @@ async def mesh_node(
     store: RealmStore,
     *,
     listen: str = "127.0.0.1:0",
+    unix: FilePath | None = None,
     peers: Iterable[LinkAddress] = (),
     advertise: Iterable[NetPath] | None = (),
     offsets_us: Mapping[str, int] | None = None,
@@ -319,6 +321,7 @@ async def mesh_node(
 ) -> AsyncIterator[MeshNode]:
     """A member of the realm in `store`, on TCP and UDP at one address and port.
 
+    `unix` is a socket to listen on for programs of this machine.
     `advertise` is what leads here from outside, if not that address; None: nothing does, as behind
     a NAT, so that nobody needs to try. `rules` say what other members may reach from here,
     `devices` which serial lines there are, `folders` what they may copy from and to, and
@@ -331,8 +334,12 @@ async def mesh_node(
     advertised = tuple(advertise or ())
     async with AsyncEndpoint(identity) as endpoint:
         streams, datagrams = await _gates(endpoint, *parse_address(listen))
-        endpoint.add_gate(streams)
-        endpoint.add_gate(datagrams)
+        files = UnixGate(endpoint)
+        for gate in (streams, datagrams, files):
+            endpoint.add_gate(gate)
+        if unix is not None:
+            await files.listen(unix)
+            endpoint.gates_changed()
         settings = NodeSettings(
             paths=advertised or (() if is_hidden else _dialable(streams.paths)),
             peers=frozenset(dialled),
@@ -360,7 +367,7 @@ async def mesh_node(
         endpoint.add_gate(RouteGate(core, endpoint.now))
         endpoint.attach(node.driver)
         if is_hidden:
-            endpoint.core.own_paths = ()
+            endpoint.core.own_paths = files.paths
         node.joins = serve_joins(endpoint, store, JoinLog())
         core.peering.takes_joins = node.joins is not None
         store.save_link(endpoint.address)

@@ -9,7 +9,7 @@ from rookery.mesh.quality.path_row import PathRow
 from rookery.mesh.quality.udp_companion import UdpCompanionState
 from rookery.runtime.node.members import NodeName
 from rookery.runtime.node.snapshot import PeerPathRow, PeerPathState, PeerRow, PeerState
-from rookery.wire.link.path import NetPath, Path, net_path
+from rookery.wire.link.path import NetPath, Path, UnixPath, net_path
 
 _STATES = {
     PathCondition.JOINING: PeerState.JOINING,
@@ -132,7 +132,7 @@ def _absent_companion(neighbour: Neighbour) -> PeerPathRow | None:
 
 def address(path: Path) -> str:
     """The address without its kind, which is shown separately."""
-    if isinstance(path, NetPath):
+    if isinstance(path, NetPath | UnixPath):
         return str(path).partition(":")[2]
     return str(path)
 

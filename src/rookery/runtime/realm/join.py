@@ -167,7 +167,9 @@ def serve_joins(
     """Redeem the folder's invitations over this endpoint; None if nothing signs for the realm."""
     if store.authority(endpoint.identity) is None:
         return None
-    server = JoinServer(RealmAuthority(store, endpoint.identity), lambda: endpoint.address, on_join)
+    server = JoinServer(
+        RealmAuthority(store, endpoint.identity), lambda: endpoint.address.elsewhere(), on_join
+    )
     endpoint.serve(TYPE, server.handle)
     return server
 

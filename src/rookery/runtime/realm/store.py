@@ -284,6 +284,6 @@ def _content(statement: Statement) -> Certificate | Revocation:
 
 def _link(file: Path, link: JsonObject) -> LinkAddress:
     try:
-        return LinkAddress.of_json(link)
+        return LinkAddress.of_json(link, is_own=True)
     except DecodeError as error:
         raise UsageError(f"{file} is damaged: {error}") from error

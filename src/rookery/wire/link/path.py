@@ -3,8 +3,10 @@
 {"type":"udp4","ip":"192.0.2.1","port":42424}      NetPath (also udp6, tcp4, tcp6, tls4, tls6)
 {"type":"http","url":"http://192.0.2.1:42424/"}    UrlPath (WebSocket inside)
 {"type":"peer","hn":"<router hashname>"}           PeerPath (through a router)
+{"type":"unix","file":"/run/rookery.sock"}         UnixPath (a socket of this machine)
 
-A RoutePath (through the mesh) is never advertised: each end finds its own route.
+A RoutePath (through the mesh) is never advertised: each end finds its own route. A UnixPath means
+nothing on another machine: it is neither advertised nor taken from peers.
 """
 
 from ipaddress import ip_address
@@ -13,12 +15,10 @@ import msgspec
 
 from rookery.errors import DecodeError
 from rookery.wire.link.lob import JsonObject, integer, text
+from rookery.wire.link.transport import FAMILIES, NET_KINDS, STREAM_KINDS, UNIX, URL
 
-_FAMILIES = {"4": 4, "6": 6}
-_NET_KINDS = frozenset(
-    carrier + family for carrier in ("udp", "tcp", "tls", "ws") for family in _FAMILIES
-)
 _URL_SIZE_MAX = 1024
+_UNIX_SIZE_MAX = 107  # of a socket's name in bytes, as systems have it
 
 
 class NetPath(msgspec.Struct, frozen=True, gc=False):
@@ -33,7 +33,7 @@ class NetPath(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_datagram(self) -> bool:
-        return self.kind.startswith("udp")
+        return self.kind not in STREAM_KINDS
 
     @property
     def address(self) -> tuple[str, int]:
@@ -51,10 +51,10 @@ class UrlPath(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def kind(self) -> str:
-        return "http"
+        return URL
 
     def json(self) -> JsonObject:
-        return {"type": "http", "url": self.url}
+        return {"type": URL, "url": self.url}
 
     def __str__(self) -> str:
         return self.url
@@ -92,7 +92,36 @@ class RoutePath(msgspec.Struct, frozen=True, gc=False):
         return f"route:{self.hn[:8]}"
 
 
-Path = NetPath | UrlPath | PeerPath | RoutePath
+class UnixPath(msgspec.Struct, frozen=True, gc=False):
+    """A Unix socket of this machine; an accepted connection has a number and cannot be dialled."""
+
+    file: str
+    connection: int = 0
+
+    @property
+    def kind(self) -> str:
+        return UNIX
+
+    def json(self) -> JsonObject:
+        return {"type": UNIX, "file": self.file}
+
+    def __str__(self) -> str:
+        return f"unix:{self.file}" + (f"#{self.connection}" if self.connection else "")
+
+
+Path = NetPath | UrlPath | PeerPath | RoutePath | UnixPath
+
+
+def is_stream(path: Path) -> bool:
+    """True if the path is a connection of its own."""
+    return isinstance(path, UrlPath | UnixPath) or (
+        isinstance(path, NetPath) and not path.is_datagram
+    )
+
+
+def is_local(path: Path) -> bool:
+    """True if the path means something on this machine only, and is not told to peers."""
+    return isinstance(path, UnixPath)
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
@@ -113,13 +142,27 @@ def parse_path(value: object) -> Path:
     if not isinstance(value, dict):
         raise DecodeError("a path must be a JSON object")
     kind = text(value, "type")
-    if kind == "http":
+    if kind == URL:
         return _url_path(text(value, "url") or text(value, "http"))
     if kind == "peer":
         return _peer_path(text(value, "hn") or text(value, "peer"))
-    if kind in _NET_KINDS:
+    if kind in NET_KINDS:
         return _net_path(kind, text(value, "ip"), integer(value, "port"))
     raise DecodeError("unknown path type")
+
+
+def parse_own_path(value: object) -> Path:
+    """The same for a link that this machine's user gave: sockets of the machine count as well."""
+    if isinstance(value, dict) and text(value, "type") == UNIX:
+        return unix_path(text(value, "file") or "")
+    return parse_path(value)
+
+
+def unix_path(file: str) -> UnixPath:
+    """The path of a Unix socket, or DecodeError."""
+    if not file.startswith("/") or "\0" in file or len(file.encode()) > _UNIX_SIZE_MAX:
+        raise DecodeError(f"a Unix socket needs an absolute name of at most {_UNIX_SIZE_MAX} bytes")
+    return UnixPath(file)
 
 
 def _net_path(kind: str, ip: str | None, port: int | None) -> NetPath:
@@ -127,7 +170,7 @@ def _net_path(kind: str, ip: str | None, port: int | None) -> NetPath:
         address = ip_address(ip or "")
     except ValueError as error:
         raise DecodeError("a path needs an IP address") from error
-    if address.version != _FAMILIES[kind[-1]]:
+    if address.version != FAMILIES[kind[-1]]:
         raise DecodeError(f"{kind} with an address of the other family")
     if port is None or not 0 < port < 0x10000:
         raise DecodeError("a path needs a port between 1 and 65535")

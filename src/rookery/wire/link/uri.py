@@ -9,7 +9,7 @@ for a layer that can resolve it. Whether keys and hashname agree is not checked 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Self
@@ -20,7 +20,15 @@ import msgspec
 from rookery.errors import DecodeError
 from rookery.wire import base32
 from rookery.wire.link.lob import JsonObject
-from rookery.wire.link.path import NetPath, Path, UrlPath, net_path, parse_path
+from rookery.wire.link.path import (
+    NetPath,
+    Path,
+    UrlPath,
+    is_local,
+    net_path,
+    parse_own_path,
+    parse_path,
+)
 from rookery.wire.siphash import DIGEST_SIZE, KEY_SIZE, siphash_js
 
 DEFAULT_PORT = 42424
@@ -58,13 +66,16 @@ class LinkAddress(msgspec.Struct, frozen=True):
         return cls(_hashname(text))
 
     @classmethod
-    def of_json(cls, link: Mapping[str, object]) -> Self:
-        """Read a JSON link; paths of unknown transports are left out."""
+    def of_json(cls, link: Mapping[str, object], *, is_own: bool = False) -> Self:
+        """Read a JSON link; paths of unknown transports are left out.
+
+        `is_own` if it came from this machine's user: then sockets of the machine count as well.
+        """
         hashname, keys, paths = link.get("hashname"), link.get("keys"), link.get("paths")
         return cls(
             None if hashname is None else _hashname(hashname),
             _keys({} if keys is None else keys),
-            _paths([] if paths is None else paths),
+            _paths([] if paths is None else paths, parse_own_path if is_own else parse_path),
         )
 
     @classmethod
@@ -73,7 +84,7 @@ class LinkAddress(msgspec.Struct, frozen=True):
             link = _decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise DecodeError("the link is not a JSON object") from error
-        return cls.of_json(link)
+        return cls.of_json(link, is_own=True)
 
     @classmethod
     def _parse_uri(cls, text: str) -> Self:
@@ -86,11 +97,16 @@ class LinkAddress(msgspec.Struct, frozen=True):
         return cls(
             None if hashname is None else _hashname(hashname),
             _keys(keys),
-            tuple(dict.fromkeys((*at_host, *_paths(paths)))),
+            tuple(dict.fromkeys((*at_host, *_paths(paths, parse_own_path)))),
             "" if any(isinstance(path, NetPath) for path in at_host) else host,
             port,
             parts.fragment,
         )
+
+    def elsewhere(self) -> Self:
+        """Without what means something on this machine only: what others may be told."""
+        paths = tuple(path for path in self.paths if not is_local(path))
+        return msgspec.structs.replace(self, paths=paths)
 
     def json(self) -> JsonObject:
         link: JsonObject = {} if self.hashname is None else {"hashname": self.hashname}
@@ -216,13 +232,13 @@ def _path_json(text: str) -> object:
         raise DecodeError("a path of the URI is not JSON") from error
 
 
-def _paths(value: object) -> tuple[Path, ...]:
+def _paths(value: object, parse: Callable[[object], Path]) -> tuple[Path, ...]:
     if not isinstance(value, list) or len(value) > PATHS_MAX:
         raise DecodeError(f"paths must be a JSON array of up to {PATHS_MAX}")
     paths = []
     for item in value:
         try:
-            paths.append(parse_path(item))
+            paths.append(parse(item))
         except DecodeError:
             continue  # a transport that is unknown here
     return tuple(paths)

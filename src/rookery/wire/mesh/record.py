@@ -26,6 +26,7 @@ import msgspec
 
 from rookery.errors import DecodeError, UsageError
 from rookery.wire.link.path import NetPath
+from rookery.wire.link.transport import RECORDED_KINDS
 from rookery.wire.mesh.node_id import NODE_ID_SIZE, NodeId
 
 Version = tuple[int, int]
@@ -40,7 +41,6 @@ LOSS_MAX = 0xFF  # everything is lost
 _HEAD = struct.Struct(">8sIIQHHHBBB")
 _LINK = struct.Struct(">8sHIBB")
 _PORT = struct.Struct(">H")
-_KINDS = ("udp4", "udp6", "tcp4", "tcp6", "tls4", "tls6")  # a path's first byte is its place here
 _ADDRESS_SIZES = (4, 16)
 _RATE_STEPS = 8  # in a doubling
 _RATE_MAX = 0xFF
@@ -142,11 +142,11 @@ class _RecordReader:
 
     def path(self) -> NetPath:
         (code,) = self._take(1)
-        if code >= len(_KINDS):
+        if code >= len(RECORDED_KINDS):
             raise DecodeError("record has a path of no known kind")
         address = ip_address(self._take(_ADDRESS_SIZES[code & 1]))
         (port,) = _PORT.unpack(self._take(_PORT.size))
-        return NetPath(_KINDS[code], str(address), port)
+        return NetPath(RECORDED_KINDS[code], str(address), port)
 
     def service(self) -> str:
         (size,) = self._take(1)
@@ -165,7 +165,7 @@ class _RecordReader:
 
 def _path_bytes(path: NetPath) -> bytes:
     try:
-        code = _KINDS.index(path.kind)
+        code = RECORDED_KINDS.index(path.kind)
         address = ip_address(path.ip).packed
     except ValueError as error:
         raise UsageError(f"{path} cannot be told in a record") from error

@@ -10,7 +10,8 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.runtime.endpoint.gates.gate import ConnectionLimits, Gate
-from rookery.runtime.endpoint.gates.tcp_gate import READ_SIZE, TcpGate
+from rookery.runtime.endpoint.gates.stream_gate import READ_SIZE
+from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
 from rookery.runtime.net.address import SocketAddress
 from rookery.wire.link.chunking import chunk
 from rookery.wire.link.cloak import cloak, reveal

@@ -28,6 +28,7 @@ from rookery.runtime.net.address import SocketAddress, acknowledge_at_once, keep
 from rookery.wire.link.cloak import cloak, reveal
 from rookery.wire.link.lob import NO_HEAD, Packet
 from rookery.wire.link.path import Path, net_path
+from rookery.wire.link.transport import WEB_SOCKET
 from rookery.wire.octets import Octets, tail
 
 _HEAD_SIZE: Final = 2
@@ -333,9 +334,16 @@ class InboundConnection(GateConnection):
     """A connection that a peer dialled. Its path is known once its framing is."""
 
     def __init__(
-        self, owner: ConnectionOwner, carrier: str, framing: AcceptedFraming, tls: TlsLayer | None
+        self,
+        owner: ConnectionOwner,
+        carrier: str,
+        framing: AcceptedFraming,
+        tls: TlsLayer | None,
+        known: Path | None = None,
     ) -> None:
+        """`known` is its path where the peer has no address of its own."""
         super().__init__(owner, framing, tls)
+        self._known = known
         self.ip = ""
         self._port = 0
         self._carrier = carrier
@@ -349,7 +357,11 @@ class InboundConnection(GateConnection):
 
     def identify(self) -> Path:
         """The path of the peer, now that its framing is known."""
-        carrier = "ws" if self._accepted.dialect is FramingKind.HTTP else self._carrier
+        if self._known is not None:
+            self.path = self._known
+            return self._known
+        is_http = self._accepted.dialect is FramingKind.HTTP
+        carrier = WEB_SOCKET.carrier if is_http else self._carrier
         self.path = net_path(carrier, self.ip, self._port)
         return self.path
 
