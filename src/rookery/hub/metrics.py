@@ -96,7 +96,7 @@ class HubMetrics(Collector):
     def _labelled(self) -> Iterator[Metric]:
         fates: dict[str, int] = msgspec.structs.asdict(self._validator.counters)
         for name, text, label, counts in (
-            ("report_datagrams", "Reports and hellos, as the desk judged them.", "fate", fates),
+            ("report_datagrams", "Reports and hellos, by fate.", "fate", fates),
             ("undecided_reports", "Reports left to come again.", "reason", self._flow.tally),
             ("door_connections", "Devices' connections by fate.", "fate", self._listener.tally),
             ("wish_steps", "Steps of wishes made here.", "step", self._matchmaker.tally),

@@ -95,7 +95,7 @@ def _parse(datagram: bytes) -> tuple[FleetKind, HelloDatagram, ReportDatagram | 
         return kind, hello, None
     report = ReportDatagram.parse(datagram[tlv.HEAD_SIZE + len(first.value) :])
     if report.sender != hello.sender or _KINDS.get(report.tag) != kind:
-        raise DecodeError("a hello and a report of different reporters")
+        raise DecodeError("a hello and a report of different senders")
     return kind, hello, report
 
 

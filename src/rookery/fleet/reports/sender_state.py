@@ -36,7 +36,7 @@ class SenderState(msgspec.Struct, frozen=True, kw_only=True):
         try:
             state = msgspec.msgpack.decode(data, type=cls)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise DecodeError(f"not a reporter's state: {error}") from error
+            raise DecodeError(f"not a sender's state: {error}") from error
         if state.version != STATE_VERSION:
-            raise DecodeError(f"a reporter's state of version {state.version}")
+            raise DecodeError(f"a sender's state of version {state.version}")
         return state

@@ -98,7 +98,7 @@ class _Walk:
     """A depth-first search through one component: parents, and the lowest place reachable.
 
     Nodes below one are a slice of `order`. They are cut off by it, or by the link to it, when none
-    of them has a way up that avoids it.
+    of them has a route that avoids it.
     """
 
     def __init__(self, root: int, neighbours: Sequence[Sequence[int]], reached: list[bool]) -> None:

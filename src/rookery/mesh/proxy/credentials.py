@@ -1,4 +1,4 @@
-"""Credentials: who may use a door, of whichever kind."""
+"""Credentials: who may use a listener."""
 
 import hmac
 

@@ -68,7 +68,9 @@ class RouteExplainer:
         for doubt in doubts:
             if doubt.reason:
                 count = sum(one.route == doubt.route for one in doubts)
-                which = "" if count == 1 else f", or over another of {count} relays of the same way"
+                which = (
+                    "" if count == 1 else f", or over another of {count} relays of the same route"
+                )
                 text = f"{UNANSWERED} for {doubt.until - now:.0f} s: {doubt.reason}{which}"
                 yield RouteRemark((doubt.relay,), text)
 
@@ -81,7 +83,9 @@ class RouteExplainer:
             age_s = max(0.0, unix_s - record.made_s)
             yield RouteRemark((source,), f"told of its links {age_s:.0f} s ago")
         hold_factor = self._table.routes.policy.hold_factor
-        text = "was not asked: this follows from the records held here, and it may hold on to a way"
+        text = (
+            "was not asked: this follows from the records held here, and it may hold on to a route"
+        )
         yield RouteRemark((source,), f"{text} that counts up to {hold_factor:g} × the best")
 
     def _remarked(

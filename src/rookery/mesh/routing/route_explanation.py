@@ -41,8 +41,8 @@ class RouteVerdict(StrEnum):
     AVOIDED = "avoided"
 
 
-SILENT = "is passed over for a while: handshakes along it had no answer"
-UNANSWERED = "is passed over on ways there"
+SILENT = "is avoided for a while: handshakes along it had no answer"
+UNANSWERED = "is avoided on routes there"
 CONTRADICTED = "signed records that contradict each other"
 PRETENDED = "claims roles that its certificate has not"
 

@@ -25,7 +25,7 @@ class BenchLatency(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BenchPath(msgspec.Struct, frozen=True, kw_only=True):
-    """One way of the tunnel, as the end saw it that sent."""
+    """One path of the tunnel, as measured by the sending end."""
 
     path: str = msgspec.field(name="way")  # "direct", or the relays
     sent_bytes: int  # in this phase, everything that was repeated included

@@ -176,7 +176,7 @@ class BenchRun:
         return self._size, self._now() - began
 
     async def _far_figures(self) -> tuple[BenchPathFigures, ...]:
-        """How the other end uses its ways to us."""
+        """How the other end uses its paths to us."""
         stream = await self._open(BenchRequest(BenchAction.PATHS))
         await stream.finish()
         return parse_paths(await _to_end(stream))

@@ -94,7 +94,7 @@ class ControlRequest(msgspec.Struct, frozen=True, kw_only=True):
     source: str = msgspec.field(name="from", default="")  # explain: likewise; empty: this node
     timeout_s: float = TIMEOUT_S_DEFAULT  # ping, trace
     probes: int = PROBES_DEFAULT  # trace
-    listeners: tuple[ListenerRequest, ...] = msgspec.field(name="doors", default=())  # doors
+    listeners: tuple[ListenerRequest, ...] = msgspec.field(name="doors", default=())
     service: str = ""  # stream
     meta: JsonObject = {}  # stream
     seconds: float = SECONDS_DEFAULT  # bench, each way

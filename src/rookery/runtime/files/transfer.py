@@ -90,7 +90,7 @@ class FrameStream:
         frame = self._frames.popleft()
         if not isinstance(frame, bytes):
             return frame
-        pieces = [frame]  # however small they were cut, they are one visit to the disk
+        pieces = [frame]  # however small they were cut, they are written at once
         while self._frames and isinstance(piece := self._frames[0], bytes):
             pieces.append(piece)
             self._frames.popleft()

@@ -1,4 +1,4 @@
-"""Members and the ways to them, as people see them."""
+"""Members and the routes to them, as people see them."""
 
 import time
 from collections.abc import Iterator

@@ -4,20 +4,20 @@ A script may come twice when an answer was lost on the way, so all of them may b
 """
 
 # An argument for each entry, as few arguments and short answers are what a batch is fast by:
-#     | reporter 6 | kind 1 | expected version 8 | value: version 8, last seen 8, … |
-# Before them the prefix of entries and that of the sets of reporters by kind.
+#     | sender 6   | kind 1 | expected version 8 | value: version 8, last seen 8, … |
+# Before them the prefix of entries and that of the sets of senders by kind.
 
 # Answers a text with `1` for each that was put, and `0` where another version is held.
 PUT = """
 local done = {}
 for i = 3, #ARGV do
   local item = ARGV[i]
-  local reporter = string.sub(item, 1, 6)
-  local key = ARGV[1] .. reporter
+  local sender = string.sub(item, 1, 6)
+  local key = ARGV[1] .. sender
   local held = redis.call('GETRANGE', key, 0, 7)
   if held == '' or held == string.sub(item, 8, 15) then
     redis.call('SET', key, string.sub(item, 16))
-    if held == '' then redis.call('SADD', ARGV[2] .. string.sub(item, 7, 7), reporter) end
+    if held == '' then redis.call('SADD', ARGV[2] .. string.sub(item, 7, 7), sender) end
     done[i - 2] = '1'
   else
     done[i - 2] = '0'
@@ -26,7 +26,7 @@ end
 return table.concat(done)
 """
 
-# Keys: the entry, the set of its kind. Arguments: the version it is to have, the reporter: one that
+# Keys: the entry, the set of its kind. Arguments: the version it is to have, the sender: one that
 # was changed since stays.
 REMOVE = """
 local held = redis.call('GETRANGE', KEYS[1], 0, 7)
@@ -41,12 +41,12 @@ RESTORE = """
 local count = 0
 for i = 3, #ARGV do
   local item = ARGV[i]
-  local reporter = string.sub(item, 1, 6)
-  local key = ARGV[1] .. reporter
+  local sender = string.sub(item, 1, 6)
+  local key = ARGV[1] .. sender
   local held = redis.call('GETRANGE', key, 8, 15)
   if held == '' or struct.unpack('>d', held) < struct.unpack('>d', string.sub(item, 24, 31)) then
     redis.call('SET', key, string.sub(item, 16))
-    redis.call('SADD', ARGV[2] .. string.sub(item, 7, 7), reporter)
+    redis.call('SADD', ARGV[2] .. string.sub(item, 7, 7), sender)
     count = count + 1
   end
 end

@@ -1,4 +1,4 @@
-"""How a device is and was: its last report, its telemetry, what happened to it, ways to it."""
+"""How a device is and was: its last report, its telemetry, what happened to it, routes to it."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Tunnel path: one of the ways between the two ends of a tunnel, as its owner describes it."""
+"""Tunnel path: one of the paths between the two ends of a tunnel, as its owner describes it."""
 
 from enum import Enum
 from typing import Final

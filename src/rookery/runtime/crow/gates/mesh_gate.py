@@ -137,7 +137,7 @@ class CrowMeshGate:
         self._receiver.drained()
 
     def _trusts(self, hashname: str) -> bool:
-        """Whether it is more than a guest, who may show a certificate and nothing else."""
+        """True for a member; a stranger may show a certificate and nothing else."""
         return self._endpoint.core.trusts(hashname)
 
     def _allows(self, hashname: str) -> bool:
