@@ -143,6 +143,20 @@ async def test_a_server_that_is_not_there_sends_it_back(hub: SmallHub, server: S
     await running
 
 
+@pytest.mark.parametrize("csid", [0x2A, 0x40])
+async def test_a_server_is_met_in_the_cipher_set_that_the_hub_names(
+    csid: int, hub: SmallHub, server: SmallServer
+) -> None:
+    key40 = server.identity.keys[0x40] if csid == 0x40 else b""
+    told = msgspec.structs.replace(server.address, key40=key40)
+    hub.answers = [DirectMessage(WISH, "seat", told, "ticket")]
+    running = asyncio.get_running_loop().create_task(make_session(hub).run())
+    assert await server.call("system.uptime")
+    assert server.line.result().csid == csid
+    await server.end()
+    await running
+
+
 async def test_a_server_with_other_keys_is_not_served(hub: SmallHub, server: SmallServer) -> None:
     """Hostile: whoever took the address of the server the hub means gets nothing."""
     async with SmallServer(name="other") as impostor:
@@ -153,11 +167,11 @@ async def test_a_server_with_other_keys_is_not_served(hub: SmallHub, server: Sma
         assert impostor.arrivals == []
 
 
-@pytest.mark.parametrize("field", ["digest40", "tcp"])
+@pytest.mark.parametrize("field", ["digest40", "key40", "tcp"])
 async def test_a_server_that_is_described_wrongly_is_not_dialled(
     field: str, hub: SmallHub, server: SmallServer
 ) -> None:
-    wrong = {"digest40": bytes(32), "tcp": "nowhere"}[field]
+    wrong = {"digest40": bytes(32), "key40": bytes(64), "tcp": "nowhere"}[field]
     described = msgspec.structs.replace(server.address, **{field: wrong})
     hub.answers = [DirectMessage(WISH, "seat", described, "ticket")]
     with pytest.raises(WishGoneError):

@@ -209,7 +209,9 @@ async def test_a_seat_that_is_not_to_be_had_is_said(
         await DeviceRpcSession.open(identity("client"), grant(server))
 
 
-@pytest.mark.parametrize("change", [{"digest40": bytes(32)}, {"tcp": "nowhere"}, {"tcp": ""}])
+@pytest.mark.parametrize(
+    "change", [{"digest40": bytes(32)}, {"key40": bytes(64)}, {"tcp": "nowhere"}, {"tcp": ""}]
+)
 async def test_a_server_that_is_described_wrongly_is_not_dialled(
     change: dict[str, bytes | str], server: SmallServer
 ) -> None:
@@ -217,6 +219,18 @@ async def test_a_server_that_is_described_wrongly_is_not_dialled(
     with pytest.raises(ProtocolError):
         await DeviceRpcSession.open(identity("client"), wrong)
     assert server.peers == []
+
+
+@pytest.mark.parametrize("csid", [0x2A, 0x40])
+async def test_a_server_is_met_in_the_cipher_set_that_the_hub_names(
+    csid: int, server: SmallServer
+) -> None:
+    key40 = server.identity.keys[0x40] if csid == 0x40 else b""
+    told = msgspec.structs.replace(grant(server), key40=key40)
+    session = await DeviceRpcSession.open(identity("client"), told)
+    line = await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
+    assert line.csid == csid
+    await session.close()
 
 
 async def test_an_impostor_gets_no_ticket(server: SmallServer) -> None:

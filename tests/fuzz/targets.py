@@ -42,6 +42,8 @@ from rookery.runtime.tls.certificate import Credential, SigningRequest, read_key
 from rookery.store.hot import snapshot
 from rookery.web.accounts.factors import base64url, cbor, cose, webauthn
 from rookery.web.accounts.factors.authenticator_data import AuthenticatorData
+from rookery.wire.fleet import tags, tlv
+from rookery.wire.link.lob import Packet
 from tests.fuzz import crow_broker
 from tests.fuzz.target import Fuzzed, Target, again, heads, packets, pieces, texts
 from tests.fuzz.wire_targets import WIRE
@@ -93,6 +95,24 @@ def _inner(data: bytes) -> object:
     return handshake.Handshake.parse_inner(0x40, data).hashname
 
 
+def _stream(data: bytes) -> object:
+    """A stranger's bytes, what his handshake holds under 40 and as an offer, or an answer."""
+    alice, bob, random = identity(1), identity(2), Random(4).randbytes
+    if data[:1] == b"\x03":
+        dialler = SealedStream.dial(bob, alice.hashname, alice.keys, 1 << 40, random)
+        return dialler.feed(data[1:])
+    if data[:1] in (b"\x01", b"\x02"):
+        csid, inner = 0x40, data[1:]
+        if data[:1] == b"\x02":
+            offering = handshake.Handshake(
+                0x2A, bob.keys[0x2A], bob.intermediates(0x2A), 4, data[1:]
+            )
+            csid, inner = 0x2A, offering.inner()
+        body = bob.local[csid].exchange(alice.keys[csid], random).seal(inner)
+        data = tlv.serialize(tags.KEY, Packet(bytes([csid]), body).serialize())
+    return SealedStream.accept(alice, random).feed(data)
+
+
 def _bound(head: dict[str, object]) -> object:
     return sock.parse_address(head, "src")
 
@@ -109,9 +129,7 @@ OTHERS = {
     ),
     "fleet.rpc.message:RpcErrorObject.parse": Target(RpcErrorObject.parse, (RpcError,)),
     "fleet.rpc.message:parse": Target(message.parse, (RpcError,)),
-    "fleet.sealed_stream:SealedStream.feed": Target(
-        lambda data: SealedStream.accept(identity(1), Random(4).randbytes).feed(data)
-    ),
+    "fleet.sealed_stream:SealedStream.feed": Target(_stream),
     "identity.artifact:open_forecast": Target(lambda data: artifact.open_forecast(data, ())),
     "identity.artifact:open_advice": Target(lambda data: artifact.open_advice(data, ())),
     "identity.cs1a:LocalKey1a.open": Target(_message(0x1A)),

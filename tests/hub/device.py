@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from rookery.fleet.entry import FleetKind, server_id
+from rookery.fleet.rendezvous.server_keys import stream_keys
 from rookery.fleet.reports.report_sender import ReportSender, SenderCalled, SenderEvent
 from rookery.fleet.reports.sender_limits import SenderLimits
 from rookery.fleet.reports.sender_state import SenderState
@@ -126,6 +127,7 @@ class FakeDevice(Speaker):
     ) -> None:
         super().__init__(link, identity, mac, "router", code, state)
         self.calls: asyncio.Queue[int] = asyncio.Queue()
+        self.stream = 0  # as an earlier one says, or 40
 
     async def __aenter__(self) -> "FakeDevice":
         await self.open()
@@ -141,23 +143,24 @@ class FakeDevice(Speaker):
 
     async def report(self, uptime_s: float = 1.0) -> None:
         """Send one and wait until the hub has it."""
-        self.send(DeviceReport(t=int(time.time() * 1000), up=uptime_s))
+        self.send(DeviceReport(t=int(time.time() * 1000), up=uptime_s, stream=self.stream))
         await self.delivered()
 
     async def called(self) -> int:
         async with asyncio.timeout(PATIENCE_S):
             return await self.calls.get()
 
-    async def dial_hub(self) -> SealedConnection:
+    async def dial_hub(self, *csids: int) -> SealedConnection:
         where, hub = path(self.link, "tcp"), self.link
         assert hub.hashname is not None
+        keys = {csid: hub.keys[csid] for csid in csids or hub.keys}
         return await SealedConnection.dial(
-            self.identity, hub.hashname, hub.keys[0x2A], where.ip, where.port, timeout_s=PATIENCE_S
+            self.identity, hub.hashname, keys, where.ip, where.port, timeout_s=PATIENCE_S
         )
 
-    async def ask(self, wish: int) -> messages.Message | None:
+    async def ask(self, wish: int, *csids: int) -> messages.Message | None:
         """What the hub says to a device that asks for this wish; None if it just closes."""
-        line = await self.dial_hub()
+        line = await self.dial_hub(*csids)
         line.send(messages.encode(messages.AskMessage(wish)))
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -171,7 +174,12 @@ class FakeDevice(Speaker):
         server = direct.server
         host, _, port = server.tcp.rpartition(":")
         line = await SealedConnection.dial(
-            self.identity, server.hashname, server.key2a, host, int(port), timeout_s=PATIENCE_S
+            self.identity,
+            server.hashname,
+            stream_keys(server),
+            host,
+            int(port),
+            timeout_s=PATIENCE_S,
         )
         line.send(messages.encode(messages.ArriveMessage(direct.seat, direct.ticket)))
         async with asyncio.timeout(PATIENCE_S):

@@ -29,6 +29,8 @@ class Server(Speaker):
         self.released: set[str] = set()
         self.tcp = ""
         self.ws = ""
+        self.stream = 0  # as an earlier one says, or 40
+        self.csids: list[int | None] = []  # what those who said something came with
         self._hub_lines: dict[str, SealedConnection] = {}
         self._server: asyncio.Server | None = None
         self._lines: set[SealedConnection] = set()
@@ -65,6 +67,7 @@ class Server(Speaker):
             tcp=self.tcp,
             ws=self.ws or f"ws://{self.tcp}/rpc",
             key2a=self.identity.keys[0x2A],
+            stream=self.stream,
         )
 
     def connected(self, line: SealedConnection) -> None:
@@ -78,6 +81,7 @@ class Server(Speaker):
     async def _attend(self, line: SealedConnection) -> None:
         with contextlib.suppress(DecodeError):
             while (tlv := await line.receive()) is not None:
+                self.csids.append(line.csid)
                 match messages.decode(tlv):
                     case messages.ReserveMessage() as reserve:
                         self._reserve(line, reserve)

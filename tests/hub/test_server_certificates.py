@@ -55,7 +55,7 @@ async def asked(hub: Hub, who: Identity, message: Message) -> Message:
     """What the hub answers."""
     address = path(hub.link, "tcp").address
     line = await SealedConnection.dial(
-        who, hub.hashname, hub.link.keys[0x2A], *address, timeout_s=PATIENCE_S
+        who, hub.hashname, hub.link.keys, *address, timeout_s=PATIENCE_S
     )
     line.send(encode(message))
     async with asyncio.timeout(PATIENCE_S):

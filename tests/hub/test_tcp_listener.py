@@ -43,7 +43,7 @@ class OpenListener:
     async def dial(self) -> SealedConnection:
         hub = identity("hub")
         return await SealedConnection.dial(
-            identity("alice"), hub.hashname, hub.keys[0x2A], *self.address, timeout_s=PATIENCE_S
+            identity("alice"), hub.hashname, hub.keys, *self.address, timeout_s=PATIENCE_S
         )
 
 

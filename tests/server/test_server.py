@@ -12,12 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.errors import UsageError
+from rookery.errors import UnreachableError, UsageError
 from rookery.fleet.entry import server_id
 from rookery.fleet.rpc.parts import RpcJoiner, split
 from rookery.fleet.rpc.relay import RelayedCall
 from rookery.identity.identity import Identity
 from rookery.runtime.endpoint import keystore
+from rookery.runtime.fleet.hub_address import HubAddress
 from rookery.runtime.fleet.sealed_connection import SealedConnection
 from rookery.server.reports import AUDITS_MAX, ServerReports
 from rookery.server.server import Server
@@ -65,7 +66,7 @@ def place(text: str) -> tuple[str, int]:
 
 async def dialled(who: Identity, tcp: str, *messages: Message) -> SealedConnection:
     line = await SealedConnection.dial(
-        who, ACCEPTOR.hashname, ACCEPTOR.keys[0x2A], *place(tcp), timeout_s=PATIENCE_S
+        who, ACCEPTOR.hashname, ACCEPTOR.keys, *place(tcp), timeout_s=PATIENCE_S
     )
     line.send(*map(encode, messages))
     return line
@@ -332,3 +333,33 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+
+
+async def test_it_says_that_it_takes_cipher_set_40_and_insists_where_the_hub_does(
+    tmp_path: Path,
+) -> None:
+    """Who has the RSA key of the hub alone reserves no seat."""
+    async with report_hub() as hub:
+        link = msgspec.structs.replace(hub.link, stream=0x40)
+        settings = ServerSettings(folder=tmp_path, code=hub.code(), report_s=0.05)
+        server = await Server.start(settings, ACCEPTOR, HubAddress(link))
+        try:
+            await until(lambda: bool(hub.loads))
+            assert hub.loads[-1].stream == 0x40
+            thief = {0x2A: ACCEPTOR.keys[0x2A]}
+            with pytest.raises(UnreachableError):
+                await SealedConnection.dial(
+                    HUB, ACCEPTOR.hashname, thief, *place(server.tcp), timeout_s=PATIENCE_S
+                )
+            at_hub = await dialled(HUB, server.tcp, plan().reserve)
+            assert await heard(at_hub) == ReservedMessage("seat-1")
+            assert at_hub.csid == 0x40
+            # Others come as they always did.
+            line = await SealedConnection.dial(
+                DEVICE, ACCEPTOR.hashname, thief, *place(server.tcp), timeout_s=PATIENCE_S
+            )
+            assert line.csid == 0x2A
+            line.abort()
+            at_hub.abort()
+        finally:
+            await server.close()

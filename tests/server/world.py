@@ -151,7 +151,7 @@ class World:
         line = await SealedConnection.dial(
             who,
             ACCEPTOR.hashname,
-            ACCEPTOR.keys[0x2A],
+            ACCEPTOR.keys,
             *self.tcp,
             timeout_s=PATIENCE_S,
             limits=limits,

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from rookery.errors import RookeryError, UsageError
+from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.runtime.version import installed_version
 from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters, LinkTelemetry
 
@@ -35,6 +36,7 @@ class DeviceSampler:
         """The device's current values, with the links that its mesh node measured."""
         now = time.time()
         return DeviceReport(
+            stream=ROOKERY_CSID,
             t=max(round(now * 1000), 0),
             up=round(max(now - psutil.boot_time(), 0.0), 1),
             load=round(psutil.getloadavg()[0], 2),

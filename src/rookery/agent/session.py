@@ -24,11 +24,9 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
+from rookery.fleet.rendezvous.server_keys import checked_keys
 from rookery.fleet.rpc.dispatcher import Dispatcher
 from rookery.fleet.rpc.parts import RpcJoiner, split
-from rookery.identity.cipher_sets import RSA_CSID
-from rookery.identity.cs40 import CSID as CSID40
-from rookery.identity.hashname import hashname
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.hub_address import HubAddress
 from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
@@ -192,7 +190,7 @@ class AgentSession:
                 return await SealedConnection.dial(
                     self._identity,
                     self._hub.hashname,
-                    self._hub.key2a,
+                    self._hub.stream_keys,
                     *place,
                     timeout_s=self._limits.dial_s,
                 )
@@ -218,8 +216,7 @@ class AgentSession:
             connection.close()
 
     async def _dial_server(self, server: ServerAddress) -> SealedConnection:
-        if hashname({RSA_CSID: server.key2a}, {CSID40: server.digest40}) != server.hashname:
-            raise ProtocolError("the hub names a server by keys that are not its own")
+        keys = checked_keys(server, server.hashname)
         try:
             host, port = parse_address(server.tcp)
         except UsageError as error:
@@ -227,7 +224,7 @@ class AgentSession:
         return await SealedConnection.dial(
             self._identity,
             server.hashname,
-            server.key2a,
+            keys,
             host,
             port,
             timeout_s=self._limits.dial_s,

@@ -243,7 +243,7 @@ class SimulatedFleet:
                 await asyncio.sleep(due - now)
                 now = self._loop.time()
             name, member = order[turn % len(order)]
-            member.sender.report(synthetic_report(member.kind, turn, self._hub.key2a), now)
+            member.sender.report(synthetic_report(member.kind, turn, self._hub.keys[RSA_CSID]), now)
             self._pump(name, member)
             turn += 1
             if turn % _BURST == 0:

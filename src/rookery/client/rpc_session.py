@@ -19,13 +19,11 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
+from rookery.fleet.rendezvous.server_keys import checked_keys
 from rookery.fleet.rendezvous.wish import Grant
 from rookery.fleet.rpc import message as rpc_message
 from rookery.fleet.rpc.message import RpcAnswer, RpcError
 from rookery.fleet.rpc.parts import RpcJoiner, split
-from rookery.identity.cipher_sets import RSA_CSID
-from rookery.identity.cs40 import CSID as CSID40
-from rookery.identity.hashname import hashname
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
 from rookery.runtime.net.address import parse_address
@@ -65,14 +63,13 @@ class DeviceRpcSession:
     @classmethod
     async def open(cls, identity: Identity, grant: Grant, timeout_s: float = TIMEOUT_S) -> Self:
         """Take the client's side of the seat; SeatTakenError when the ticket is no good."""
-        if hashname({RSA_CSID: grant.key2a}, {CSID40: grant.digest40}) != grant.server:
-            raise ProtocolError("the hub names a server by keys that are not its own")
+        keys = checked_keys(grant, grant.server)
         try:
             host, port = parse_address(grant.tcp)
         except UsageError as error:
             raise ProtocolError(f"the hub sends us nowhere: {error}") from error
         connection = await SealedConnection.dial(
-            identity, grant.server, grant.key2a, host, port, timeout_s=timeout_s, limits=_CONNECTION
+            identity, grant.server, keys, host, port, timeout_s=timeout_s, limits=_CONNECTION
         )
         try:
             connection.send(encode(AttendMessage(grant.seat, grant.ticket)))

@@ -1,4 +1,4 @@
-"""Sealed TLV on a TCP connection: E3X in cipher set 2a, then nothing in the clear.
+"""Sealed TLV on a TCP connection: E3X in cipher set 40 or 2a, then nothing in the clear.
 
     dialler                                                  acceptor
        │ KEY     handshake, sealed to the acceptor's key        │
@@ -9,17 +9,20 @@
        │ SEALED  empty, then what waited                        │
        │───────────────────────────────────────────────────────▶│ proved
 
-    SEALED value  | iv | AES-256-GCM(a piece of the inner stream) |    iv: 0, 1, 2 …
-                  | 12 |                  n + 16                  |
+    SEALED value  | counter | AEAD(a piece of the inner stream) |    counter: 0, 1, 2 …
+                  | 8 or 12 |               n + 16              |
 
 The inner stream is TLVs, one behind the other, cut anywhere; a piece may be empty.
 
+Who does not know yet whether the acceptor takes 40 offers it inside of a handshake in 2a. Nobody
+can take it out there without being noticed, and who is told that a peer takes 40 takes no less.
+
 A handshake can be replayed, a sealed TLV cannot: its key comes from both ephemerals. So `peer`
 is None until one has opened, and what is sent before that waits here. Any error ends the
-stream for good; the caller closes the connection.
+stream for good; the caller closes the connection. docs/protocol/rendezvous.md is normative.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Self
 
 from rookery.errors import (
@@ -29,8 +32,9 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.identity.cipher_set import RandomBytes
+from rookery.identity.cipher_set import OpenedMessage, RandomBytes
 from rookery.identity.cipher_sets import RSA_CSID
+from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.identity import Identity
 from rookery.link.session.exchange import Exchange, HandshakeVerdict
 from rookery.link.session.handshake import Handshake
@@ -39,24 +43,34 @@ from rookery.wire.fleet.tlv import HEAD_SIZE, VALUE_SIZE_MAX, Tlv, TlvReader, se
 from rookery.wire.link.lob import Packet
 
 STRANGER_SIZE_MAX = 2048  # of a value, as long as the peer is not proved
-_IV_SIZE = 12
-_INNER_SIZE_MAX = VALUE_SIZE_MAX - _IV_SIZE - 16
-_HEAD = bytes([RSA_CSID])
+STREAM_CSIDS = (ROOKERY_CSID, RSA_CSID)  # the better one first
+_COUNTER_SIZES = {ROOKERY_CSID: 8, RSA_CSID: 12}
+_COUNT_MAX = 1 << 32  # values that one key seals
+_INNER_SIZE_MAX = VALUE_SIZE_MAX - 12 - 16
 _AT_MIN = 3  # above every `at` of an acceptor, odd or even
 
 
 class SealedStream:
     """One end of a connection: bytes in, TLVs out, and the other way round."""
 
-    def __init__(self, identity: Identity, random: RandomBytes, expected: str | None) -> None:
-        if RSA_CSID not in identity.local:
-            raise UsageError("this identity has no key of cipher set 2a")
+    def __init__(
+        self,
+        identity: Identity,
+        random: RandomBytes,
+        expected: str | None,
+        insisted: Collection[str] = (),
+    ) -> None:
+        if not identity.local.keys() & set(STREAM_CSIDS):
+            raise UsageError("this identity has no key of cipher set 40 or 2a")
         self._identity = identity
         self._random = random
         self._expected = expected  # hashname; None at an acceptor
-        self._exchange: Exchange | None = None
+        self._insisted = insisted  # hashnames
+        self._begun: dict[int, Exchange] = {}  # what a dialler's handshakes began, by cipher set
+        self._exchange: Exchange | None = None  # the one that both have chosen
         self._claimed: str | None = None  # what the handshake says, until a SEALED proves it
         self._received = 0
+        self._sent = 0
         self._inner = TlvReader()
         self._buffer = bytearray()
         self._waiting: list[Tlv] = []
@@ -66,19 +80,44 @@ class SealedStream:
 
     @classmethod
     def dial(
-        cls, identity: Identity, hashname: str, key2a: bytes, now_ms: int, random: RandomBytes
+        cls,
+        identity: Identity,
+        hashname: str,
+        keys: Mapping[int, bytes],
+        now_ms: int,
+        random: RandomBytes,
     ) -> Self:
-        """Our end of a connection to `hashname`; DecodeError when `key2a` cannot be a key."""
+        """Our end of a connection to `hashname`; DecodeError when a key of it cannot be one.
+
+        `keys` are those that it may answer with, by cipher set: that of 40 alone insists on 40,
+        both take 40 if the peer does, that of 2a alone is for who is known to have nothing else.
+        """
         stream = cls(identity, random, hashname)
-        exchange = stream._begin(key2a, max(now_ms, _AT_MIN))
-        stream._exchange = exchange
-        stream._out += serialize(tags.KEY, exchange.handshake())
+        shared = [csid for csid in STREAM_CSIDS if csid in keys and csid in identity.local]
+        if not shared:
+            raise UsageError("there is no cipher set that both ends can seal streams with")
+        handshake = b""
+        for csid in shared:
+            exchange = stream._begin(csid, keys[csid], max(now_ms, _AT_MIN), handshake)
+            stream._begun[csid] = exchange
+            handshake = exchange.handshake()
+        stream._out += serialize(tags.KEY, handshake)
         return stream
 
     @classmethod
-    def accept(cls, identity: Identity, random: RandomBytes) -> Self:
-        """Our end of an incoming connection."""
-        return cls(identity, random, None)
+    def accept(
+        cls, identity: Identity, random: RandomBytes, insisted: Collection[str] = ()
+    ) -> Self:
+        """Our end of an incoming connection.
+
+        Whose hashname is among those `insisted` on is known to take 40, and refused with less.
+        """
+        return cls(identity, random, None, insisted)
+
+    @property
+    def csid(self) -> int | None:
+        """The cipher set that both ends have chosen, once the peer is proved."""
+        return None if self._peer is None or self._exchange is None else self._exchange.csid
 
     @property
     def peer(self) -> str | None:
@@ -140,30 +179,50 @@ class SealedStream:
         return value
 
     def _shake_hands(self, value: bytes) -> None:
-        packet = Packet.parse(value)
-        if packet.head != _HEAD:
-            raise ProtocolError("a handshake here is one of cipher set 2a")
-        opened = self._identity.local[RSA_CSID].open(packet.body)
-        handshake = Handshake.parse_inner(RSA_CSID, opened.inner)
-        claimed = handshake.hashname
+        is_dialler = self._expected is not None
+        opened, handshake = self._read(value)
+        if not is_dialler and handshake.offer and handshake.csid == RSA_CSID:
+            opened, handshake = self._taken(handshake.offer) or (opened, handshake)
+        csid, claimed = handshake.csid, handshake.hashname
         if self._expected is not None and claimed != self._expected:
             raise AuthenticationError(f"{claimed} answered in place of {self._expected}")
-        is_dialler = self._exchange is not None
-        exchange = self._exchange or self._begin(handshake.key, 1)
+        if csid != ROOKERY_CSID and claimed in self._insisted:
+            raise AuthenticationError(f"{claimed} takes cipher set 40, but this one came with less")
+        exchange = self._begun[csid] if is_dialler else self._begin(csid, handshake.key, 1)
         verdict = exchange.receive(opened, handshake)
         if verdict is not (HandshakeVerdict.IN_SYNC if is_dialler else HandshakeVerdict.NEWER):
             raise ProtocolError("a handshake of another connection")
         self._exchange = exchange
+        self._begun.clear()
         self._claimed = claimed
         if not is_dialler:
             self._out += serialize(tags.KEY, exchange.handshake())
             self._seal(b"")
 
+    def _taken(self, offer: bytes) -> tuple[OpenedMessage, Handshake] | None:
+        """The handshake to go on with in place of the one that offers it, if we can."""
+        if ROOKERY_CSID not in self._identity.local:
+            return None
+        return self._read(offer, (ROOKERY_CSID,))
+
+    def _read(
+        self, value: bytes, csids: Collection[int] = STREAM_CSIDS
+    ) -> tuple[OpenedMessage, Handshake]:
+        """A handshake under one of these sets that we could have answered, or been answered, in."""
+        packet = Packet.parse(value)
+        csid = packet.head[0] if len(packet.head) == 1 else 0
+        known = self._identity.local if self._expected is None else self._begun
+        if csid not in csids or csid not in known:
+            raise ProtocolError("a handshake under a cipher set that is not used here")
+        opened = self._identity.local[csid].open(packet.body)
+        return opened, Handshake.parse_inner(csid, opened.inner)
+
     def _open(self, value: bytes) -> list[Tlv]:
         exchange = self._exchange
         assert exchange is not None
         assert exchange.session is not None
-        if value[:_IV_SIZE] != self._received.to_bytes(_IV_SIZE, "big"):
+        size = _COUNTER_SIZES[exchange.csid]
+        if self._received == _COUNT_MAX or value[:size] != self._received.to_bytes(size, "big"):
             raise AuthenticationError("a sealed value out of turn")
         inner = exchange.session.open(exchange.token, value)
         self._received += 1
@@ -186,14 +245,19 @@ class SealedStream:
             self._seal(inner[start : start + _INNER_SIZE_MAX])
 
     def _seal(self, inner: bytes) -> None:
-        assert self._exchange is not None
-        assert self._exchange.session is not None
-        self._out += serialize(tags.SEALED, self._exchange.session.seal(b"", inner))
+        exchange = self._exchange
+        assert exchange is not None
+        assert exchange.session is not None
+        assert exchange.peer_token is not None
+        if self._sent == _COUNT_MAX:
+            self._end()
+            raise UnreachableError("the sealed stream is at the end of its keys")
+        self._out += serialize(tags.SEALED, exchange.session.seal(exchange.peer_token, inner))
+        self._sent += 1
 
-    def _begin(self, peer_key: bytes, at: int) -> Exchange:
-        local = self._identity.local[RSA_CSID]
-        intermediates = self._identity.intermediates(RSA_CSID)
-        return Exchange(local, intermediates, peer_key, at=at, random=self._random)
+    def _begin(self, csid: int, peer_key: bytes, at: int, offer: bytes = b"") -> Exchange:
+        local, others = self._identity.local[csid], self._identity.intermediates(csid)
+        return Exchange(local, others, peer_key, at=at, random=self._random, offer=offer)
 
     def _end(self) -> None:
         self._ended = True
@@ -201,3 +265,4 @@ class SealedStream:
         self._waiting.clear()
         self._out.clear()
         self._exchange = None
+        self._begun.clear()

@@ -47,6 +47,7 @@ from rookery.hub.reports.report_socket import ReportSocket
 from rookery.hub.server_certificates import ServerCertificates
 from rookery.hub.settings import HubSettings
 from rookery.hub.tcp_listener import HubListener, HubRequestHandler
+from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.identity import Identity
 from rookery.runtime.net.address import advertised_ip, parse_address
 from rookery.runtime.tls.authority import CertificateAuthority
@@ -229,7 +230,9 @@ class Hub:
     @property
     def link(self) -> LinkAddress:
         """How devices, servers and the CLI reach this hub: keys, udp and tcp paths, HTTP URL."""
-        return LinkAddress(self.hashname, dict(self._identity.keys), tuple(self._paths))
+        return LinkAddress(
+            self.hashname, dict(self._identity.keys), tuple(self._paths), stream=ROOKERY_CSID
+        )
 
     def advertise_http(self, url: str) -> None:
         """Add this URL to the link, once the web is served there."""

@@ -17,7 +17,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from rookery.errors import CongestionError, DeniedError, RookeryError
 from rookery.fleet.entry import FleetEntry, server_id
 from rookery.hub.clock import HubClock
-from rookery.hub.rendezvous.server_list import load_report
+from rookery.hub.rendezvous.server_list import check_sealing, load_report
+from rookery.identity.cipher_sets import RSA_CSID
+from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
 from rookery.runtime.net.address import parse_address
@@ -96,6 +98,7 @@ class ServerCertificates:
         (entry,) = await self._hot.entries([server_id(connection.peer)])
         if entry is None or entry.kind != "server" or entry.hashname != connection.peer:
             raise CongestionError("certificates are for servers that have enrolled here")
+        check_sealing(entry, connection.csid)
         report = load_report(entry)
         if report is None:
             raise CongestionError("your first report has not come yet; ask again")
@@ -110,7 +113,9 @@ class ServerCertificates:
             proof = await SealedConnection.dial(
                 self._identity,
                 entry.hashname,
-                report.key2a,
+                {ROOKERY_CSID: entry.key}
+                if report.stream >= ROOKERY_CSID
+                else {RSA_CSID: report.key2a},
                 name,
                 port,
                 timeout_s=DIAL_S,

@@ -137,7 +137,7 @@ class LeaseClient:
         return await SealedConnection.dial(
             self._identity,
             self._hub.hashname,
-            self._hub.key2a,
+            self._hub.stream_keys,
             *place,
             timeout_s=self._limits.dial_s,
             limits=_LIMITS,

@@ -53,7 +53,7 @@ class Server:
             seats, self._audited, self._ended, settings.relay, settings.listener.slow_s
         )
         self._listener = ServerListener(
-            identity, hub.hashname, self._sessions, self._admission, settings.listener
+            identity, hub.hashname, self._sessions, self._admission, settings.listener, hub.insisted
         )
         self._web: WebListener | None = None
         self._tls: ServerTls | None = None
@@ -121,6 +121,7 @@ class Server:
             tcp=self.tcp,
             ws=self.ws,
             key2a=self._identity.keys[RSA_CSID],
+            stream=ROOKERY_CSID,
         )
 
     async def close(self) -> None:

@@ -170,7 +170,7 @@ class HubSignedTls:
                 return await SealedConnection.dial(
                     self._identity,
                     self._hub.hashname,
-                    self._hub.key2a,
+                    self._hub.stream_keys,
                     ip,
                     port,
                     timeout_s=_DIAL_S,

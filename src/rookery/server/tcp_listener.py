@@ -11,6 +11,7 @@ time are closed, and so are clients and hubs without a sign of life for long.
 """
 
 import asyncio
+from collections.abc import Collection
 
 from rookery.errors import (
     AuthenticationError,
@@ -75,8 +76,11 @@ class ServerListener:
         sessions: SeatSessions,
         admission: ConnectionAdmission,
         limits: ServerListenerLimits,
+        insisted: Collection[str] = (),
     ) -> None:
+        """`insisted` are the hashnames that come with no less than cipher set 40."""
         self._identity = identity
+        self._insisted = insisted
         self._hub = hub
         self._sessions = sessions
         self._admission = admission
@@ -95,7 +99,9 @@ class ServerListener:
         await self._listener.close()
 
     def _accepted(self) -> SealedConnection:
-        return SealedConnection.accept(self._identity, self._connection_limits, self._listener)
+        return SealedConnection.accept(
+            self._identity, self._connection_limits, self._listener, self._insisted
+        )
 
     async def _handle(self, connection: SealedConnection) -> None:
         try:

@@ -50,7 +50,7 @@ class Guest:
     def __init__(self, address: Address, identity: Identity, source: str) -> None:
         now_ms = time.time_ns() // 1_000_000
         self._stream = SealedStream.dial(
-            identity, address.hashname, address.key2a, now_ms, os.urandom
+            identity, address.hashname, {0x2A: address.key2a}, now_ms, os.urandom
         )
         self._heard: list[Tlv] = []
         self._socket = connected(address.place, source)

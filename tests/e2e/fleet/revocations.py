@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
+from rookery.fleet.rendezvous.server_keys import stream_keys
 from rookery.fleet.rendezvous.wish import Grant
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.sealed_connection import SealedConnection
@@ -46,7 +47,7 @@ class Holder:
         grant = await self._grant(mac)
         host, _, port = grant.tcp.rpartition(":")
         line = await SealedConnection.dial(
-            identity, grant.server, grant.key2a, host, int(port), timeout_s=PATIENCE_S
+            identity, grant.server, stream_keys(grant), host, int(port), timeout_s=PATIENCE_S
         )
         stack.callback(line.abort)
         line.send(encode(AttendMessage(grant.seat, grant.ticket)))

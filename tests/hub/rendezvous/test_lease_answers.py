@@ -89,7 +89,7 @@ class World:
         line = await SealedConnection.dial(
             who or self.server.identity,
             link.hashname,
-            link.keys[0x2A],
+            link.keys,
             where.ip,
             where.port,
             timeout_s=PATIENCE_S,
@@ -194,6 +194,28 @@ async def test_what_was_let_go_is_not_looked_at_any_more(world: World) -> None:
     server = await world.lease_client()
     server.say(hold("one", SeatAuthority(bytes(32), None)), LetGoMessage("one"))
     assert await server.released() == {}
+
+
+async def test_a_server_that_says_it_takes_cipher_set_40_is_answered_in_no_other(
+    world: World,
+) -> None:
+    """Else who has its RSA key alone could renew seats in its name."""
+    where, link = path(world.hub.link, "tcp"), world.hub.link
+    assert link.hashname is not None
+    for stream, answer in ((0, RenewedMessage), (0x40, FaultMessage)):
+        world.server.stream = stream
+        await world.server.report()
+        rsa = {0x2A: link.keys[0x2A]}
+        line = await SealedConnection.dial(
+            world.server.identity, link.hashname, rsa, where.ip, where.port, timeout_s=PATIENCE_S
+        )
+        server = LeaseClient(line)
+        server.say(RenewMessage(1))
+        assert isinstance(await server.heard(), answer)
+        line.abort()
+    better = await world.lease_client()
+    assert better.line.csid == 0x40
+    assert await better.released() == {}
 
 
 async def test_only_servers_that_enrolled_are_answered(world: World) -> None:

@@ -96,6 +96,38 @@ async def test_a_client_gets_its_device_at_the_least_loaded_server(world: World)
     assert await world.hub.hot.wish(wish.id) is None
 
 
+@pytest.mark.parametrize("stream", [0, 0x40])
+async def test_all_who_meet_at_a_server_use_the_cipher_set_that_it_names(
+    world: World, stream: int
+) -> None:
+    server = await world.server("one")
+    server.stream = stream
+    await server.report()
+    wish, heard = await world.called()
+    direct = await world.device.ask(heard)
+    assert isinstance(direct, messages.DirectMessage)
+    key40 = server.identity.keys[0x40] if stream else b""
+    assert direct.server.key40 == key40
+    assert isinstance(await world.device.arrive(direct), messages.WelcomeMessage)
+    grant = (await world.steps(wish))[-1].grant
+    assert grant is not None
+    assert grant.key40 == key40
+    assert set(server.csids) == {stream or 0x2A}
+
+
+async def test_a_device_that_says_it_takes_cipher_set_40_is_answered_in_no_other(
+    world: World,
+) -> None:
+    """Else who has its RSA key alone would be told its tickets."""
+    await world.server("one")
+    world.device.stream = 0x40
+    _, heard = await world.called()
+    fault = await world.device.ask(heard, 0x2A)
+    assert isinstance(fault, messages.FaultMessage)
+    assert fault.code == FaultCode.DENIED
+    assert isinstance(await world.device.ask(heard), messages.DirectMessage)
+
+
 async def test_a_repeat_calls_the_device_as_well(world: World) -> None:
     """F7: the acknowledgement was lost, and the wish came in between."""
     wish = await world.hub.wish(MAC, "anna", ANNAS)

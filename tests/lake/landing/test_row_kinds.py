@@ -13,7 +13,8 @@ from rookery.wire import observation as observations
 from tests.lake import spools
 
 LEFT_BEHIND = {
-    observations.SERVER: {"key2a"},
+    observations.DEVICE: {"stream"},
+    observations.SERVER: {"key2a", "stream"},
     observations.ENROLLED: {
         *("sender", "key", "digest", "generation", "boot", "sequence", "window", "last_seen"),
         *("content", "strikes", "version", "previous", "struck_at"),

@@ -19,7 +19,14 @@ async def test_ports_may_differ_by_carrier() -> None:
     assert await hub.udp() == [HubSocketAddress("192.0.2.1", 7001)]
     assert await hub.tcp() == [HubSocketAddress("192.0.2.1", 7002)]
     assert hub.hashname == ACCEPTOR.hashname
-    assert hub.key2a == ACCEPTOR.keys[0x2A]
+    assert hub.stream_keys == ACCEPTOR.keys
+    assert hub.insisted == frozenset()
+
+
+def test_a_link_that_names_cipher_set_40_is_taken_at_its_word() -> None:
+    hub = HubAddress(LinkAddress.parse(msgspec.structs.replace(LINK, stream=0x40).uri()))
+    assert hub.stream_keys == {0x40: ACCEPTOR.keys[0x40]}
+    assert hub.insisted == {hub.hashname}
 
 
 async def test_a_named_host_is_looked_up_each_time() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache
 
 import pytest
@@ -19,6 +19,14 @@ from tests.patience import PATIENCE_S
 @cache
 def identity(name: str) -> Identity:
     return Identity.generate((0x40, RSA_CSID), os.urandom)
+
+
+@cache
+def earlier(name: str) -> Identity:
+    """The same keys in a program that seals streams with 2a alone."""
+    made = Identity(identity(name).pairs)
+    made.local = {RSA_CSID: made.local[RSA_CSID]}
+    return made
 
 
 class Listener:
@@ -52,7 +60,7 @@ class Listener:
         return await SealedConnection.dial(
             identity("alice"),
             bob.hashname,
-            bob.keys[RSA_CSID],
+            bob.keys,
             "127.0.0.1",
             self.port,
             timeout_s=timeout_s,
@@ -175,3 +183,50 @@ async def test_sending_on_a_closed_line_does_nothing(listen: Listen) -> None:
     await ours.wait_closed()
     ours.send(Tlv(7, b"too late"))
     assert await ours.receive() is None
+
+
+async def accepted(who: Identity, insisted: frozenset[str] = frozenset()) -> asyncio.Server:
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(
+        lambda: SealedConnection.accept(who, insisted=insisted), "127.0.0.1", 0
+    )
+
+
+async def sealed_with(
+    dialler: Identity, acceptor: Identity, keys: Mapping[int, bytes], *insisted: str
+) -> int | None:
+    """The cipher set of a connection between the two; UnreachableError when there is none."""
+    server = await accepted(acceptor, frozenset(insisted))
+    place = server.sockets[0].getsockname()
+    try:
+        line = await SealedConnection.dial(
+            dialler, acceptor.hashname, keys, *place, timeout_s=PATIENCE_S
+        )
+        csid = line.csid
+        line.abort()
+    finally:
+        server.close()
+    return csid
+
+
+async def test_the_better_cipher_set_is_taken_where_both_have_it() -> None:
+    alice, bob = identity("alice"), identity("bob")
+    assert await sealed_with(alice, bob, bob.keys) == 0x40
+    assert await sealed_with(alice, bob, bob.keys, alice.hashname) == 0x40
+    assert await sealed_with(alice, bob, {0x40: bob.keys[0x40]}) == 0x40
+
+
+async def test_earlier_ends_are_met_in_2a_both_ways() -> None:
+    alice, bob = identity("alice"), identity("bob")
+    assert await sealed_with(alice, earlier("bob"), bob.keys) == RSA_CSID
+    assert await sealed_with(earlier("alice"), bob, {RSA_CSID: bob.keys[RSA_CSID]}) == RSA_CSID
+
+
+async def test_who_knows_better_takes_no_less() -> None:
+    """As for somebody who has the RSA key of one end alone, whichever."""
+    alice, bob = identity("alice"), identity("bob")
+    with pytest.raises(UnreachableError):
+        await sealed_with(alice, earlier("bob"), {0x40: bob.keys[0x40]})
+    rsa = {RSA_CSID: bob.keys[RSA_CSID]}
+    with pytest.raises(UnreachableError):
+        await sealed_with(earlier("alice"), bob, rsa, alice.hashname)

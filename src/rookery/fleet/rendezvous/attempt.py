@@ -54,7 +54,9 @@ class SeatAttempt(msgspec.Struct, frozen=True):
     def direct(self) -> messages.DirectMessage:
         """For the device."""
         server = self.server
-        address = messages.ServerAddress(server.hashname, server.tcp, server.key2a, server.digest40)
+        address = messages.ServerAddress(
+            server.hashname, server.tcp, server.key2a, server.digest40, server.key40
+        )
         return messages.DirectMessage(self.wish.id, self.seat, address, self.device_ticket)
 
     def grant(self) -> Grant:
@@ -70,6 +72,7 @@ class SeatAttempt(msgspec.Struct, frozen=True):
             server.digest40,
             self.seconds,
             mac_text(self.wish.mac),
+            server.key40,
         )
 
     def __repr__(self) -> str:

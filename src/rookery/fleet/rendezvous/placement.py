@@ -44,6 +44,7 @@ class ServerLoad(msgspec.Struct, frozen=True):
     mem: float  # 0 to 1
     reported_at: float  # on the clock of `choose`
     is_draining: bool = False  # operators want no new sessions there
+    key40: bytes = b""  # empty where its sealed streams take 2a alone
 
     @property
     def seats_free(self) -> int:

@@ -37,6 +37,7 @@ class Grant(msgspec.Struct, frozen=True):
     digest40: bytes  # intermediate of the server's cipher set 40
     seconds: int
     mac: str  # with colons, as people write it
+    key40: bytes = b""  # of the server; empty where its sealed streams take 2a alone
 
     def __repr__(self) -> str:
         return f"Grant(seat={self.seat!r}, server={self.server!r})"

@@ -19,6 +19,7 @@ from rookery.fleet.entry import server_id
 from rookery.fleet.rendezvous import seat_authority as authorities
 from rookery.fleet.rendezvous.seat_authority import CredentialBearer, DeviceOwner, SeatAuthority
 from rookery.hub.clock import HubClock
+from rookery.hub.rendezvous.server_list import check_sealing
 from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
 from rookery.store.accounts.credentials import AccountCredentials
 from rookery.store.database.database import Database
@@ -89,6 +90,9 @@ class LeaseService:
         server = _LeasingServer(connection, connection.peer)
         if not await self._known([server.hashname]):
             return _forgotten()
+        (entry,) = await self._hot.entries([server_id(server.hashname)])
+        if entry is not None:
+            check_sealing(entry, connection.csid)
         connection.trust(_LIMITS)
         self._expect(connection.address[0], EXPECTED_S)
         self._servers.add(server)

@@ -24,6 +24,7 @@ from rookery.hub.rendezvous.rendezvous_driver import (
     ServerSource,
     WishFailed,
 )
+from rookery.hub.rendezvous.server_list import check_sealing
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.sealed_connection import SealedConnection
 from rookery.store.hot.hot_store import HotStore
@@ -108,6 +109,7 @@ class Matchmaker:
             detail = f"{connection.peer} asked for a wish for another's router"
             self._note(SecurityEvent("foreign key", wish.mac, address, detail))
             return FaultMessage(FaultCode.DENIED, "this wish is for another device")
+        check_sealing(entry, connection.csid)
         rendezvous = self._rendezvous.get(wish.id) or self._take_over(wish, entry)
         if rendezvous is None or not await rendezvous.lease():
             return FaultMessage(FaultCode.BUSY, "another hub sees to it")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from rookery.errors import DecodeError, RookeryError, UnreachableError
 from rookery.fleet.rendezvous.events import RendezvousEvent, ServerLost
 from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.fleet.rendezvous.server_keys import stream_keys
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
 from rookery.wire.fleet import messages
@@ -57,7 +58,7 @@ class SeatReservation:
         self._connection = connection = await SealedConnection.dial(
             self._identity,
             self._load.hashname,
-            self._load.key2a,
+            stream_keys(self._load),
             host.strip("[]"),
             int(port),
             timeout_s=DIAL_S,

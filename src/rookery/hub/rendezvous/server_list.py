@@ -3,15 +3,16 @@
 import asyncio
 import contextlib
 
-from rookery.errors import DecodeError, UnreachableError
+from rookery.errors import DecodeError, DeniedError, UnreachableError
 from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.hub.clock import HubClock
+from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.hashname import intermediate
 from rookery.store.hot.hot_store import HotStore
 from rookery.store.hubs.drains import Drains
 from rookery.wire.fleet import telemetry
-from rookery.wire.fleet.telemetry import LoadReport
+from rookery.wire.fleet.telemetry import DeviceReport, LoadReport
 
 DRAINS_S = 1.0  # how old the operators' wishes may be
 
@@ -49,6 +50,7 @@ class ServerList:
                     report.mem,
                     self._clock.counted(entry.last_seen),
                     entry.hashname in draining,
+                    entry.key if report.stream >= ROOKERY_CSID else b"",
                 )
             )
         return loads
@@ -72,3 +74,11 @@ def load_report(entry: FleetEntry) -> LoadReport | None:
     if not isinstance(report, LoadReport) or intermediate(report.key2a) != entry.digest:
         return None
     return report
+
+
+def check_sealing(entry: FleetEntry, csid: int | None) -> None:
+    """DeniedError for who came with less than the cipher set that its own reports name."""
+    with contextlib.suppress(DecodeError):
+        report = telemetry.decode(entry.content)
+        if isinstance(report, LoadReport | DeviceReport) and report.stream >= ROOKERY_CSID != csid:
+            raise DeniedError("your reports say that you take cipher set 40; use it")

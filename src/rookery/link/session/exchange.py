@@ -49,6 +49,7 @@ class Exchange:
         "_handshake",
         "_intermediates",
         "_local",
+        "_offer",
         "_open",
         "_peer_key",
         "_prefix",
@@ -69,10 +70,13 @@ class Exchange:
         at: int,
         random: RandomBytes,
         confirmed: int = 0,
+        offer: bytes = b"",
     ) -> None:
+        """`offer` goes with our handshakes, for a peer that may know more than this set."""
         self._local = local
         self._intermediates = intermediates
         self._peer_key = peer_key
+        self._offer = offer
         self._random = random
         self._cipher = local.exchange(peer_key, random)
         self._confirmed = confirmed  # highest `at` the peer's current ephemeral has shown
@@ -109,7 +113,7 @@ class Exchange:
     def handshake(self) -> bytes:
         """The packet to send; the same bytes until `at` moves or `seal_anew`."""
         if self._handshake is None:
-            ours = Handshake(self.csid, self._local.key, self._intermediates, self.at)
+            ours = Handshake(self.csid, self._local.key, self._intermediates, self.at, self._offer)
             body = self._cipher.seal(ours.inner())
             self._handshake = Packet(bytes([self.csid]), body).serialize()
         return self._handshake

@@ -4,6 +4,8 @@ Encrypted, as the inner packet of a message:
 
     LOB({"type":"link","at":N}, LOB({other csid: base32 intermediate, …}, key of this csid))
 
+A sealed stream of a fleet may add `"offer"`: a handshake under a higher set, as a packet in base32.
+
 Unencrypted, only inside `peer` and `connect`, when the target's keys are not known yet: the same,
 with `"csid"` in addition to the type, and usually without `at`.
 
@@ -35,6 +37,7 @@ class Handshake(msgspec.Struct, frozen=True):
     key: bytes
     intermediates: Mapping[int, bytes]  # of the sender's other cipher sets
     at: int | None = None
+    offer: bytes = b""  # a packet; whether it is a handshake is for who takes it to see
 
     @property
     def hashname(self) -> str:
@@ -47,7 +50,10 @@ class Handshake(msgspec.Struct, frozen=True):
     def inner(self) -> bytes:
         """The inner packet of the encrypted form."""
         assert self.at is not None
-        return Packet.of({"type": "link", "at": self.at}, self._attached()).serialize()
+        head: JsonObject = {"type": "link", "at": self.at}
+        if self.offer:
+            head["offer"] = base32.encode(self.offer)
+        return Packet.of(head, self._attached()).serialize()
 
     def unencrypted(self) -> bytes:
         """The form for a target whose keys are unknown."""
@@ -72,7 +78,8 @@ class Handshake(msgspec.Struct, frozen=True):
         at = integer(head, "at")
         if at is None or not 0 < at <= AT_MAX:
             raise DecodeError("a handshake needs a positive `at`")
-        return cls._parse_attached(csid, packet.body, at)
+        offer = text(head, "offer")
+        return cls._parse_attached(csid, packet.body, at, base32.decode(offer) if offer else b"")
 
     @classmethod
     def parse_unencrypted(cls, packet: Packet) -> Self:
@@ -84,7 +91,9 @@ class Handshake(msgspec.Struct, frozen=True):
         return cls._parse_attached(csid, packet.body, integer(head, "at"))
 
     @classmethod
-    def _parse_attached(cls, csid: int, attached: bytes, at: int | None) -> Self:
+    def _parse_attached(
+        cls, csid: int, attached: bytes, at: int | None, offer: bytes = b""
+    ) -> Self:
         packet = Packet.parse(attached)
         others = packet.json
         if not packet.body or len(others) > _CSIDS_MAX:
@@ -95,7 +104,7 @@ class Handshake(msgspec.Struct, frozen=True):
             if digest is None or name == f"{csid:02x}":
                 continue
             intermediates[parse_csid(name)] = _parse_digest(digest)
-        return cls(csid, packet.body, intermediates, at)
+        return cls(csid, packet.body, intermediates, at, offer)
 
 
 def parse_csid(name: str | None) -> int:

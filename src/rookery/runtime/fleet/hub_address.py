@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rookery.errors import UnreachableError, UsageError
+from rookery.fleet.sealed_stream import STREAM_CSIDS
 from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.hashname import hashname
@@ -34,7 +35,13 @@ class HubAddress:
         if link.hashname not in (None, self.hashname):
             raise UsageError("the keys of the hub's link make another hashname than it says")
         self.keys: Mapping[int, bytes] = MappingProxyType(dict(link.keys))
-        self.key2a = link.keys[RSA_CSID]
+        names_streams = link.stream >= ROOKERY_CSID
+        self.stream_keys: Mapping[int, bytes] = MappingProxyType(
+            {csid: link.keys[csid] for csid in STREAM_CSIDS[: 1 if names_streams else None]}
+        )
+        """Those that it may answer with on sealed streams: of 40 alone, once its link says so."""
+        self.insisted = frozenset({self.hashname} if names_streams else ())
+        """Itself, if it is to come with no less than 40 when it dials us."""
         self._link = link
         for carrier in ("udp", "tcp"):
             if not link.host and not self._paths(carrier):

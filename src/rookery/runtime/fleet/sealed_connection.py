@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections import deque
+from collections.abc import Collection, Mapping
 from typing import Protocol, Self, cast
 
 import msgspec
@@ -67,16 +68,19 @@ class SealedConnection(asyncio.Protocol):
         cls,
         identity: Identity,
         hashname: str,
-        key2a: bytes,
+        keys: Mapping[int, bytes],
         host: str,
         port: int,
         *,
         timeout_s: float,
         limits: SealedConnectionLimits | None = None,
     ) -> Self:
-        """Connect to `hashname`; UnreachableError unless it answers there in time."""
+        """Connect to `hashname`; UnreachableError unless it answers there in time.
+
+        `keys` as in `SealedStream.dial`.
+        """
         now_ms = time.time_ns() // 1_000_000
-        stream = SealedStream.dial(identity, hashname, key2a, now_ms, os.urandom)
+        stream = SealedStream.dial(identity, hashname, keys, now_ms, os.urandom)
         line = cls(stream, limits)
         try:
             async with asyncio.timeout(timeout_s):
@@ -97,14 +101,20 @@ class SealedConnection(asyncio.Protocol):
         identity: Identity,
         limits: SealedConnectionLimits | None = None,
         owner: SealedConnectionOwner | None = None,
+        insisted: Collection[str] = (),
     ) -> Self:
-        """The protocol of an inbound connection."""
-        return cls(SealedStream.accept(identity, os.urandom), limits, owner)
+        """The protocol of an inbound connection; `insisted` as in `SealedStream.accept`."""
+        return cls(SealedStream.accept(identity, os.urandom, insisted), limits, owner)
 
     @property
     def peer(self) -> str | None:
         """The hashname at the other end, once it is proved."""
         return self._stream.peer
+
+    @property
+    def csid(self) -> int | None:
+        """The cipher set that it is sealed with, once the peer is proved."""
+        return self._stream.csid
 
     @property
     def is_closed(self) -> bool:

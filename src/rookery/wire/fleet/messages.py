@@ -41,6 +41,7 @@ Hashname = Annotated[str, Meta(min_length=52, max_length=52)]
 Mac = Annotated[bytes, Meta(min_length=MAC_SIZE, max_length=MAC_SIZE)]
 Digest = Annotated[bytes, Meta(min_length=32, max_length=32)]
 Key2a = Annotated[bytes, Meta(min_length=294, max_length=294)]
+Key40 = Annotated[bytes, Meta(max_length=64)]
 Seat = Annotated[str, Meta(min_length=1, max_length=SEAT_SIZE_MAX)]
 Ticket = Annotated[str, Meta(max_length=TICKET_SIZE_MAX)]
 Text = Annotated[str, Meta(max_length=TEXT_SIZE_MAX)]
@@ -75,13 +76,14 @@ class AskMessage(msgspec.Struct, frozen=True):
     wish: WishId
 
 
-class ServerAddress(msgspec.Struct, frozen=True):
+class ServerAddress(msgspec.Struct, frozen=True, omit_defaults=True):
     """A server's address and the keys that authenticate it."""
 
     hashname: Hashname
     tcp: Text  # "ip:port"
     key2a: Key2a
     digest40: Digest  # intermediate of its cipher set 40
+    key40: Key40 = b""  # whose key it is; empty where its sealed streams take 2a alone
 
 
 class DirectMessage(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ CONTENT_SIZE_MAX = 1200
 SAMPLES_MAX = 64
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Csid = Annotated[int, Meta(ge=0, le=255)]
 Ratio = Annotated[float, Meta(ge=0.0, le=1.0)]
 Amount = Annotated[float, Meta(ge=0.0, le=1e15)]
 Degrees = Annotated[float, Meta(ge=-300.0, le=1000.0)]
@@ -62,6 +63,7 @@ class DeviceReport(
     agent: Name = ""  # version
     system: Name = ""
     dropped: Count = 0  # reports that were given up for want of room
+    stream: Csid = 0  # cipher set of its sealed streams; 0: none but 2a
 
 
 class LoadReport(
@@ -79,6 +81,7 @@ class LoadReport(
     tcp: Name  # "ip:port"
     ws: Text = ""  # URL
     key2a: Annotated[bytes, Meta(max_length=512)]  # routers and clients dial with it
+    stream: Csid = 0  # that its sealed streams take; 0: none but 2a
 
 
 class CallReport(

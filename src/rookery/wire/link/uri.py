@@ -4,6 +4,9 @@
     {"hashname":"…","keys":{"3a":"<base32>"},"paths":[{"type":"udp4","ip":"192.0.2.1","port":42424}]}
     <hashname>
 
+The link of a hub also has `stream=40`, or `"stream":"40"`: its sealed streams take that cipher set,
+and whoever has it, too, uses no other.
+
 Host and port of a URI stand for a path over every transport. A host that is a name is kept
 for a layer that can resolve it. Whether keys and hashname agree is not checked here.
 """
@@ -52,6 +55,7 @@ class LinkAddress(msgspec.Struct, frozen=True):
     host: str = ""  # a name that is still to be resolved; `host_paths` takes the result
     port: int = DEFAULT_PORT
     fragment: str = ""
+    stream: int = 0  # CSID that its sealed streams take, of a hub; 0: the link does not say
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -76,6 +80,7 @@ class LinkAddress(msgspec.Struct, frozen=True):
             None if hashname is None else _hashname(hashname),
             _keys({} if keys is None else keys),
             _paths([] if paths is None else paths, parse_own_path if is_own else parse_path),
+            stream=_stream(link.get("stream")),
         )
 
     @classmethod
@@ -101,6 +106,7 @@ class LinkAddress(msgspec.Struct, frozen=True):
             "" if any(isinstance(path, NetPath) for path in at_host) else host,
             port,
             parts.fragment,
+            _stream(dict(query).get("stream")),
         )
 
     def elsewhere(self) -> Self:
@@ -112,6 +118,8 @@ class LinkAddress(msgspec.Struct, frozen=True):
         link: JsonObject = {} if self.hashname is None else {"hashname": self.hashname}
         link["keys"] = {f"{csid:02x}": base32.encode(key) for csid, key in _ordered(self.keys)}
         link["paths"] = [path.json() for path in self.paths]
+        if self.stream:
+            link["stream"] = f"{self.stream:02x}"
         return link
 
     def uri(self) -> str:
@@ -125,6 +133,8 @@ class LinkAddress(msgspec.Struct, frozen=True):
         uri = with_keys(f"link://{_authority(host, port)}/", self.keys)
         if self.hashname is not None:
             uri = _with_query(uri, [("hashname", self.hashname)])
+        if self.stream:
+            uri = _with_query(uri, [("stream", f"{self.stream:02x}")])
         uri = with_paths(uri, others)
         return f"{uri}#{self.fragment}" if self.fragment else uri
 
@@ -213,6 +223,14 @@ def _keys(value: object) -> dict[int, bytes]:
             raise DecodeError("a key must be base32 text")
         keys[_csid(csid)] = base32.decode(key)
     return keys
+
+
+def _stream(value: object) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, str):
+        raise DecodeError("a CSID is two hex digits")
+    return _csid(value)
 
 
 def _csid(text: str) -> int:
