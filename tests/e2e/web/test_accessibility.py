@@ -26,6 +26,7 @@ PERSONAL = (
 FLEET = (
     *("/fleet", "/fleet/devices", "/fleet/map", "/fleet/matrix", "/fleet/servers"),
     *("/fleet/incidents", "/fleet/insights", "/fleet/topics", "/fleet/audit", "/fleet/system"),
+    *("/fleet/accounts", "/fleet/accounts/root"),
 )
 CONTRAST = ("color-contrast",)
 

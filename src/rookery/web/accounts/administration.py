@@ -8,14 +8,12 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from rookery.store.accounts.accounts import Account
 from rookery.store.accounts.audit import AuditRow
 from rookery.web.accounts.access import may, may_after_proof
-from rookery.web.accounts.caller import Caller, Role
-from rookery.web.accounts.names import normalised_login
+from rookery.web.accounts.account_changes import give_role, remove_another
+from rookery.web.accounts.caller import Role
 from rookery.web.http.api_routes import delete, get, patch
 from rookery.web.http.dependencies import TheCaller, TheSite
-from rookery.web.http.problems import RequestRefusedError
 from rookery.web.http.request import AnyRequest
-from rookery.web.http.request_origin import record_audit, request_origin
-from rookery.web.site import WebSite
+from rookery.web.http.request_origin import request_origin
 
 _TAGS = ["administration"]
 _ROWS = 100
@@ -57,11 +55,7 @@ async def change_role(
     site: TheSite,
 ) -> AccountShown:
     """Give another account a role; not your own, so that an administrator always remains."""
-    account = await _another(site, caller, login)
-    await site.accounts.set_role(account.id, data.role)
-    detail = {"from": account.role, "to": data.role}
-    origin = request_origin(request, site)
-    await record_audit(site, caller.login, "account.role", account.login, origin, detail=detail)
+    account = await give_role(site, caller, login, data.role, request_origin(request, site))
     return _shown(msgspec.structs.replace(account, role=data.role))
 
 
@@ -70,11 +64,7 @@ async def remove_account(
     request: AnyRequest, login: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
     """Removes its sessions and tokens as well; its devices become unowned."""
-    account = await _another(site, caller, login)
-    await site.accounts.remove(account.id)
-    await record_audit(
-        site, caller.login, "account.remove", account.login, request_origin(request, site)
-    )
+    await remove_another(site, caller, login, request_origin(request, site))
 
 
 @get("/audit", opt=may("admin", "read"), tags=_TAGS, summary="Who did what")
@@ -91,15 +81,6 @@ async def list_audit(
     `what` is the whole of it, or what is before a point: `device` finds `device.claim`.
     """
     return await site.audit.latest(who=who, target=target, what=what, before=before, limit=count)
-
-
-async def _another(site: WebSite, caller: Caller, login: str) -> Account:
-    account = await site.accounts.find(normalised_login(login))
-    if account is None:
-        raise RequestRefusedError(404, "unknown", "there is no such account")
-    if account.id == caller.account:
-        raise RequestRefusedError(409, "oneself", "another administrator has to do that to you")
-    return account
 
 
 def _shown(account: Account) -> AccountShown:

@@ -1,6 +1,7 @@
 """Routes of accounts: sign-in, factors, sessions, tokens, preferences, administration."""
 
 from rookery.web.accounts import (
+    accounts_page,
     administration,
     api,
     audit_page,
@@ -27,6 +28,7 @@ ACCOUNTS = RoomRoutes(
         *sign_in_pages.HANDLERS,
         *page.HANDLERS,
         *factors_page.HANDLERS,
+        *accounts_page.HANDLERS,
         *audit_page.HANDLERS,
     ),
 )

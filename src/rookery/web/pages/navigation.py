@@ -28,6 +28,7 @@ FLEET = (
     PageSection("incidents", "/fleet/incidents", "Incidents", "operator"),
     PageSection("insights", "/fleet/insights", "Insights", "operator"),
     PageSection("topics", "/fleet/topics", "Topics", "operator"),
+    PageSection("accounts", "/fleet/accounts", "Accounts", "admin"),
     PageSection("audit", "/fleet/audit", "Audit", "admin"),
     PageSection("system", "/fleet/system", "System", "operator"),
 )

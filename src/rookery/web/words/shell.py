@@ -17,6 +17,7 @@ WORDS: dict[str, str] = {
     "Incidents": "Инциденты",
     "Insights": "Аналитика",
     "Topics": "Темы",
+    "Accounts": "Учётные записи",
     "Audit": "Аудит",
     "System": "Система",
     "Search": "Поиск",
@@ -110,6 +111,60 @@ WORDS: dict[str, str] = {
     "read": "чтение",
     "connect": "подключение",
     "write": "изменение",
+    "Who may sign in to this hub, and with which role.": (
+        "Кто может входить на этот узел и с какой ролью."
+    ),
+    "Find by login": "Найти по логину",
+    "Find": "Найти",
+    "All accounts": "Все учётные записи",
+    "Role": "Роль",
+    "on": "включён",
+    "Last sign-in": "Последний вход",
+    "no open session": "нет открытых сеансов",
+    "Created": "Создана",
+    "you": "вы",
+    "No account has this login": "Учётной записи с таким логином нет",
+    "A login is matched as a whole.": "Логин ищется целиком.",
+    "Add an account": "Добавить учётную запись",
+    "Hand the password over in person; they can change it on their account page.": (
+        "Передайте пароль лично: владелец сможет сменить его на странице своей учётной записи."
+    ),
+    "The account is removed.": "Учётная запись удалена.",
+    "The account is added.": "Учётная запись добавлена.",
+    "The role is changed.": "Роль изменена.",
+    "The password is reset; all sessions and tokens of the account have ended.": (
+        "Пароль сброшен; все сеансы завершены, токены отозваны."
+    ),
+    "Changing accounts takes a fresh proof that it is you.": (
+        "Чтобы менять учётные записи, подтвердите, что это вы."
+    ),
+    (
+        "Only another administrator can change your role or remove your account. "
+        "Change your password on"
+    ): (
+        "Изменить вашу роль или удалить вашу учётную запись может только другой администратор. "
+        "Свой пароль меняйте на"
+    ),
+    "your account page": "странице учётной записи",
+    (
+        "A user has devices; an operator also sees all devices and servers; "
+        "an administrator also manages accounts and reads the audit."
+    ): (
+        "Пользователь управляет своими устройствами, оператор видит ещё и все устройства "
+        "и серверы, администратор также управляет учётными записями и читает аудит."
+    ),
+    "Changes of this account": "Изменения этой учётной записи",
+    "Change role": "Изменить роль",
+    "Reset the password": "Сбросить пароль",
+    "Ends every session and token of the account. Second factors stay.": (
+        "Все сеансы завершатся, токены будут отозваны. Второй фактор останется."
+    ),
+    "Reset password": "Сбросить",
+    "Remove this account": "Удаление учётной записи",
+    "Its sessions and tokens end, and its devices belong to nobody.": (
+        "Её сеансы завершатся, токены будут отозваны, а устройства останутся без владельца."
+    ),
+    "Remove…": "Удалить…",
     "Auto": "Авто",
     "not yet": "ещё нет",
     "page": "страница",
