@@ -31,9 +31,9 @@ def test_rates_are_what_came_between_two_reports_without_the_loopback() -> None:
     recent.take([entry(10.0, content(10.0, 1000, 100))])
     recent.take([entry(12.0, content(12.0, 5000, 300, 41.5))])
     first, second = recent.points(MAC)
-    assert (first.received, first.sent, first.temp) == (None, None, None)
-    assert (second.received, second.sent, second.temp) == (2000.0, 200.0, 41.5)
-    assert (second.at, second.load, second.mem) == (12.0, 0.5, 0.25)
+    assert (first.received, first.sent, first.values["temp"]) == (None, None, None)
+    assert (second.received, second.sent, second.values["temp"]) == (2000.0, 200.0, 41.5)
+    assert (second.at, second.values["load"], second.values["mem"]) == (12.0, 0.5, 0.25)
     assert recent.traffic(MAC) == (2200,)
 
 

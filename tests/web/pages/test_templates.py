@@ -11,6 +11,7 @@ from jinja2 import nodes
 from rookery.web.pages.navigation import FLEET, PERSONAL
 from rookery.web.pages.rendering import templates
 from rookery.web.words.translation import PARTS, PageTranslation
+from rookery.wire.fleet.telemetry import DEVICE_FIELDS
 
 FOLDER = Path(__file__).parents[3] / "src" / "rookery" / "web" / "templates"
 NAMES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.html"))
@@ -57,6 +58,11 @@ def test_the_navigation_has_russian_words() -> None:
     for section in (*PERSONAL, *FLEET):
         assert russian(section.title) != section.title
         assert russian(section.group) != section.group
+
+
+def test_what_devices_report_has_russian_titles() -> None:
+    russian = PageTranslation("ru")
+    assert [each.title for each in DEVICE_FIELDS if russian(each.title) == each.title] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,6 @@
 """Recent telemetry: the last reports of each device, in this hub's memory.
 
-    report ─▶ | at | received | sent | load | memory | disk | temperature |   32 of them a device
+    report ─▶ | at | received | sent | each field that has a chart |   32 of them a device
 
 A point is packed as it comes, into a ring of fixed size: ten thousand devices take 21 MB, where
 the reports themselves would take 120. Once all places are taken, a new device gets one only
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import astuple
 
 from rookery.fleet.entry import FleetEntry
-from rookery.hub.reports.recent_sample import UNREADABLE, Row, decode
+from rookery.hub.reports.recent_sample import NAMES, UNREADABLE, Interfaces, Row, decode
 
 DEVICES_MAX: Final = 10_000
 POINTS_MAX: Final = 32
@@ -33,13 +33,11 @@ class TelemetryPoint(NamedTuple):
     at: float  # wall seconds, when the hub had it
     received: float | None  # bytes a second since the report before
     sent: float | None
-    load: float
-    mem: float  # share
-    disk: float  # share
-    temp: float | None  # °C
+    values: dict[str, float | None]  # by the name that charts have for them
 
 
-_POINT: Final = struct.Struct(f"<{len(TelemetryPoint._fields)}d")
+_RATES: Final = 3  # numbers of a point before its values
+_POINT: Final = struct.Struct(f"<{_RATES + len(NAMES)}d")
 _POINT_SIZE: Final = _POINT.size
 
 
@@ -80,8 +78,13 @@ class RecentTelemetry:
     def points(self, sender: bytes) -> list[TelemetryPoint]:
         """The points kept of a device, which has a place from now on."""
         return [
-            TelemetryPoint(at, _known(received), _known(sent), load, mem, disk, _known(temp))
-            for at, received, sent, load, mem, disk, temp in _in_order(self._requested_ring(sender))
+            TelemetryPoint(
+                at,
+                _known(received),
+                _known(sent),
+                dict(zip(NAMES, map(_known, values), strict=True)),
+            )
+            for at, received, sent, *values in _in_order(self._requested_ring(sender))
         ]
 
     def traffic(self, sender: bytes, since: float = 0.0) -> tuple[int, ...]:
@@ -109,7 +112,8 @@ def _add(ring: _TelemetryRing, entry: FleetEntry) -> None:
         row: Row = _as_tuple(_decode(entry.content))
     except UNREADABLE:
         return  # of another version; the report itself is still spooled
-    t, load, mem, disk, temp, interfaces = row
+    t: int = row[0]
+    interfaces: Interfaces = row[-1]
     received = sent = -1
     for name, counters in interfaces.items():
         if name != _LOOPBACK:
@@ -123,10 +127,7 @@ def _add(ring: _TelemetryRing, entry: FleetEntry) -> None:
         at,
         _rate(ring.received, received, span_s),
         _rate(ring.sent, sent, span_s),
-        load,
-        mem,
-        disk,
-        _NAN if temp is None else temp,
+        *[_NAN if value is None else value for value in row[1:-1]],
     )
     ring.count += 1
     ring.traffic = None

@@ -5,10 +5,13 @@ a wrong clock is corrected (see `clean_rows`). Values that a newer version may s
 kind of event, are kept.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rookery.lake.schema import landing
 from rookery.lake.schema.table import Table
+from rookery.wire.fleet.telemetry import DEVICE_FIELDS
+from rookery.wire.fleet.telemetry_field import TelemetryField
 
 # Numbers that are added up have bounds, so that no sum of a day leaves 64 bits.
 AMOUNT_MAX = 1e15
@@ -75,6 +78,15 @@ def _counts(*columns: str) -> tuple[Rule, ...]:
     return tuple(Between(column, 0, COUNT_MAX) for column in columns)
 
 
+def _plausible(fields: Iterable[TelemetryField]) -> tuple[Rule, ...]:
+    """The ranges that the wire allows."""
+    return tuple(
+        Between(field.public_name, field.low, field.high)
+        for field in fields
+        if field.in_lake and field.low is not None and field.high is not None
+    )
+
+
 _HEAD = (*_named("reporter"), *_counts("boot", "sequence"))
 _INTERFACE_COUNTERS = tuple(
     f"interfaces.{field.name}" for field in landing.INTERFACE if field.name != "name"
@@ -83,10 +95,7 @@ _INTERFACE_COUNTERS = tuple(
 RULES: dict[str, tuple[Rule, ...]] = {
     landing.DEVICE_REPORTS.name: (
         *_HEAD,
-        *_amounts("up_s", "load"),
-        *_shares("mem", "disk"),
-        Between("temp", -300.0, 1000.0),
-        *_counts("dropped"),
+        *_plausible(DEVICE_FIELDS),
         *_named("interfaces.name"),
         *_counts(*_INTERFACE_COUNTERS),
         *_named("links.peer"),

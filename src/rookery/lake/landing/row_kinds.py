@@ -23,6 +23,7 @@ from rookery.lake.landing import arrow_columns
 from rookery.lake.schema import landing
 from rookery.lake.schema.table import Table
 from rookery.wire import observation
+from rookery.wire.fleet.telemetry import DEVICE_FIELDS
 
 TABLES = {
     observation.DEVICE: landing.DEVICE_REPORTS,
@@ -38,11 +39,10 @@ TABLES = {
     observation.MESSAGE: landing.MESSAGES,
 }
 RENAMED_FIELDS = {
-    (observation.DEVICE, "up_s"): "up",
-    (observation.DEVICE, "interfaces"): "ifs",
+    **{(observation.DEVICE, each.public_name): each.name for each in DEVICE_FIELDS},
     (observation.SECURITY, "event"): "kind",
 }
-"""Field by kind and column, where the two have different names."""
+"""Field by kind and column, where the two may have different names."""
 
 _STAMP_FIELDS = ("t", "b", "n")  # the sender's time, boot and sequence number
 

@@ -3,6 +3,8 @@
 import pyarrow as pa
 
 from rookery.lake.schema.table import DATE, TIMESTAMP, Column, Table
+from rookery.wire.fleet.telemetry import DEVICE_FIELDS
+from rookery.wire.fleet.telemetry_field import TelemetryField
 
 HEAD = (
     Column("spool", pa.string(), "name of the spool that kept it", is_nullable=False),
@@ -47,19 +49,19 @@ def _landing(name: str, text: str, *columns: Column) -> Table:
     return Table("landing", name, (*HEAD, *columns, RECEIVED_ON), key, text)
 
 
+_TYPES = {float: pa.float64(), int: pa.int64(), str: pa.string()}
+_NESTED_TYPES = {"interfaces": pa.list_(INTERFACE), "links": pa.list_(DEVICE_LINK)}
+
+
+def _reported(field: TelemetryField) -> Column:
+    name = field.public_name
+    return Column(name, _NESTED_TYPES.get(name) or _TYPES[field.type], field.text, field.unit)
+
+
 DEVICE_REPORTS = _landing(
     "device_reports",
     "the state of a device, as its agent sampled it",
-    Column("up_s", pa.float64(), "since the device started", "s"),
-    Column("load", pa.float64(), "processes that want to run, mean of a minute"),
-    Column("mem", pa.float64(), "memory in use", "share"),
-    Column("disk", pa.float64(), "disk in use", "share"),
-    Column("temp", pa.float64(), "the hottest sensor", "°C"),
-    Column("agent", pa.string(), "version of the agent"),
-    Column("system", pa.string(), "operating system"),
-    Column("dropped", pa.int64(), "reports given up for want of room", "reports"),
-    Column("interfaces", pa.list_(INTERFACE), "counters since each interface came up"),
-    Column("links", pa.list_(DEVICE_LINK), "mesh links of the node beside the agent"),
+    *(_reported(field) for field in DEVICE_FIELDS if field.in_lake),
 )
 SERVER_REPORTS = _landing(
     "server_reports",

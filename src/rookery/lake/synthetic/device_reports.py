@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rookery.lake.schema.landing import DEVICE_LINK, INTERFACE
+from rookery.lake.schema.landing import DEVICE_LINK, DEVICE_REPORTS, INTERFACE
 from rookery.lake.synthetic.columns import FixedWidthTexts
 from rookery.lake.synthetic.faults import POISONS, DeviceFaults, FaultStep, OverloadKind, SpanIndex
 from rookery.lake.synthetic.link_quality import LinkQuality
 from rookery.lake.synthetic.noise import Floats, Ints, below, noise, pair, share, stepped
 from rookery.lake.synthetic.population import Population
 from rookery.lake.synthetic.timeline import DAY_S, SyntheticTimeline
+from rookery.wire.fleet.telemetry import DEVICE_FIELDS
 
 BOOT_LEAD_S = 15  # from the start of a device to its first report
 INTERFACES = ("wan0", "lan0")
@@ -132,7 +133,14 @@ class DeviceReports:
             column[poisoned[kind == value]] = poison
         up_s[poisoned[kind == 3]] = -1.0
         reported[poisoned[kind == 4], 0, 0] = -1
-        return {
+        unknown = {
+            each.public_name: pa.nulls(
+                len(device), DEVICE_REPORTS.arrow.field(each.public_name).type
+            )
+            for each in DEVICE_FIELDS
+            if each.in_lake and each.is_optional
+        }
+        return unknown | {
             "up_s": pa.array(up_s),
             "load": pa.array(load),
             "mem": pa.array(mem),

@@ -12,6 +12,9 @@ from rookery.web.devices.telemetry_api import report_of, route_to, since
 from rookery.web.mesh.graph import MeshRouteExplanation, QueuedRequest
 from rookery.web.site import WebSite
 from rookery.wire.fleet.mac import parse_mac
+from rookery.wire.fleet.telemetry import DEVICE_FIELDS
+
+_FIELDS = {field.public_name: field for field in DEVICE_FIELDS}
 
 Values = dict[str, object]
 Read = Callable[[WebSite, Caller, DeviceShown], Awaitable[Values]]
@@ -32,7 +35,7 @@ class DeviceTab(NamedTuple):
 
 
 async def _overview(site: WebSite, _caller: Caller, device: DeviceShown) -> Values:
-    return {"report": await report_of(site, device)}
+    return {"report": await report_of(site, device), "fields": _FIELDS}
 
 
 async def _console(site: WebSite, _caller: Caller, _device: DeviceShown) -> Values:
@@ -40,7 +43,7 @@ async def _console(site: WebSite, _caller: Caller, _device: DeviceShown) -> Valu
 
 
 async def _telemetry(site: WebSite, _caller: Caller, _device: DeviceShown) -> Values:
-    return {"has_lake": site.lake is not None}
+    return {"has_lake": site.lake is not None, "fields": _FIELDS}
 
 
 async def _links(site: WebSite, caller: Caller, device: DeviceShown) -> Values:

@@ -4,26 +4,25 @@ The last minutes come from this hub's memory, the rest from the lake. Columns, a
 them: `at` and the others have the same length, None is a gap.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from rookery.errors import DecodeError
 from rookery.fleet.entry import FleetEntry
-from rookery.hub.reports.recent_telemetry import TelemetryPoint
 from rookery.web.http.problems import RequestRefusedError
 from rookery.web.insights.lake_reader import Row
 from rookery.web.site import WebSite
 from rookery.wire.fleet import telemetry
 from rookery.wire.fleet.mac import mac_text
-from rookery.wire.fleet.telemetry import DeviceReport
+from rookery.wire.fleet.telemetry import CHART_FIELDS, SCALAR_FIELDS, DeviceReport
 
 Span = Literal["now", "1h", "24h", "7d", "14d"]
 
 
-class DeviceTelemetry(msgspec.Struct, frozen=True, kw_only=True):
+class _TelemetryHead(msgspec.Struct, frozen=True, kw_only=True):
     """History in columns, oldest first."""
 
     mac: str
@@ -33,10 +32,20 @@ class DeviceTelemetry(msgspec.Struct, frozen=True, kw_only=True):
     at: list[float]
     received: list[float | None]  # bytes a second
     sent: list[float | None]
-    load: list[float | None]
-    mem: list[float | None]  # share
-    disk: list[float | None]
-    temp: list[float | None]  # °C
+
+
+if TYPE_CHECKING:
+    DeviceTelemetry = _TelemetryHead
+else:  # with a column for each field that has a chart
+    DeviceTelemetry = msgspec.defstruct(
+        "DeviceTelemetry",
+        [(field.public_name, list[float | None]) for field in CHART_FIELDS],
+        bases=(_TelemetryHead,),
+        module=__name__,
+        namespace={"__doc__": _TelemetryHead.__doc__},
+        frozen=True,
+        kw_only=True,
+    )
 
 
 class _TelemetryRange(NamedTuple):
@@ -53,13 +62,18 @@ _RANGES: dict[str, _TelemetryRange] = {
     "7d": _TelemetryRange(7 * _DAY, 2 * _HOUR, "insights.traffic_hours", "hour"),
     "14d": _TelemetryRange(14 * _DAY, 4 * _HOUR, "insights.traffic_hours", "hour"),
 }
-_STATE = """
-SELECT floor(epoch("at") / $1) * $1 AS t,
-       avg(load) AS load, avg(mem) AS mem, avg(disk) AS disk, max(temp) AS temp
+_COMBINE = {"mean": "avg", "max": "max"}
+_STATES = ", ".join(
+    f'{_COMBINE[field.chart]}("{field.public_name}") AS "{field.public_name}"'
+    for field in CHART_FIELDS
+    if field.in_lake
+)
+_STATE = f"""
+SELECT floor(epoch("at") / $1) * $1 AS t, {_STATES}
 FROM clean.device_reports
 WHERE reporter = $2 AND date >= CAST($3 AS DATE) AND "at" >= $4
 GROUP BY 1 ORDER BY 1
-"""
+"""  # noqa: S608 - names of the schema
 _TRAFFIC = """
 SELECT floor(epoch({column}) / $1) * $1 AS t,
        sum(received_bytes)::DOUBLE AS received, sum(sent_bytes)::DOUBLE AS sent,
@@ -74,9 +88,10 @@ GROUP BY 1 ORDER BY 1
 def recent_telemetry(site: WebSite, mac: bytes, *, since: float = 0.0) -> DeviceTelemetry:
     """The reports in this hub's memory since then."""
     points = [point for point in site.hub.recent.points(mac) if point.at >= since]
-
-    def column(read: Callable[[TelemetryPoint], float | None]) -> list[float | None]:
-        return [read(point) for point in points]
+    columns = {
+        field.public_name: [point.values[field.public_name] for point in points]
+        for field in CHART_FIELDS
+    }
 
     return DeviceTelemetry(
         mac=mac_text(mac),
@@ -84,12 +99,9 @@ def recent_telemetry(site: WebSite, mac: bytes, *, since: float = 0.0) -> Device
         source="hub",
         step_s=0,
         at=[point.at for point in points],
-        received=column(lambda point: point.received),
-        sent=column(lambda point: point.sent),
-        load=column(lambda point: point.load),
-        mem=column(lambda point: point.mem),
-        disk=column(lambda point: point.disk),
-        temp=column(lambda point: point.temp),
+        received=[point.received for point in points],
+        sent=[point.sent for point in points],
+        **columns,  # which only the real struct has
     )
 
 
@@ -107,9 +119,10 @@ async def lake_telemetry(
     states = _by_time(await site.lake.rows(_STATE, *parameters))
     traffic = _by_time(await site.lake.rows(sql, *parameters))
     times = sorted(states.keys() | traffic.keys())
-
-    def column(rows: dict[float, Row], name: str) -> list[float | None]:
-        return [_number(rows.get(at, {}).get(name)) for at in times]
+    columns = {
+        field.public_name: [_number(states.get(at, {}).get(field.public_name)) for at in times]
+        for field in CHART_FIELDS
+    }
 
     return DeviceTelemetry(
         mac=mac_text(mac),
@@ -119,10 +132,7 @@ async def lake_telemetry(
         at=times,
         received=[_rate(traffic.get(at), "received") for at in times],
         sent=[_rate(traffic.get(at), "sent") for at in times],
-        load=column(states, "load"),
-        mem=column(states, "mem"),
-        disk=column(states, "disk"),
-        temp=column(states, "temp"),
+        **columns,  # which only the real struct has
     )
 
 
@@ -167,21 +177,27 @@ class ReportedLinkShown(msgspec.Struct, frozen=True, kw_only=True):
     rate_kbps: float
 
 
-class DeviceReportShown(msgspec.Struct, frozen=True, kw_only=True):
+class _ReportHead(msgspec.Struct, frozen=True, kw_only=True):
     """The last report."""
 
     at: float  # wall seconds, when the hub had it
     sampled_at: float  # the same by the device's own clock
-    up_s: float
-    load: float
-    mem: float
-    disk: float
-    temp: float | None
-    agent: str
-    system: str
-    dropped: int
     interfaces: list[InterfaceShown]
     links: list[ReportedLinkShown]
+
+
+if TYPE_CHECKING:
+    DeviceReportShown = _ReportHead
+else:  # with all fields that are one value
+    DeviceReportShown = msgspec.defstruct(
+        "DeviceReportShown",
+        [(field.public_name, field.annotation) for field in SCALAR_FIELDS],
+        bases=(_ReportHead,),
+        module=__name__,
+        namespace={"__doc__": _ReportHead.__doc__},
+        frozen=True,
+        kw_only=True,
+    )
 
 
 def last_report(entry: FleetEntry | None) -> DeviceReportShown | None:
@@ -194,17 +210,10 @@ def last_report(entry: FleetEntry | None) -> DeviceReportShown | None:
         return None
     if not isinstance(report, DeviceReport):
         return None
+    values = {field.public_name: getattr(report, field.name) for field in SCALAR_FIELDS}
     return DeviceReportShown(
         at=entry.last_seen,
         sampled_at=report.t / 1000,
-        up_s=report.up,
-        load=report.load,
-        mem=report.mem,
-        disk=report.disk,
-        temp=report.temp,
-        agent=report.agent,
-        system=report.system,
-        dropped=report.dropped,
         interfaces=[
             InterfaceShown(name=name, **msgspec.structs.asdict(counters))
             for name, counters in report.ifs.items()
@@ -213,4 +222,5 @@ def last_report(entry: FleetEntry | None) -> DeviceReportShown | None:
             ReportedLinkShown(**msgspec.structs.asdict(link))
             for link in sorted(report.links, key=lambda link: (not link.path, link.rtt_ms))
         ],
+        **values,  # which only the real struct has
     )

@@ -130,6 +130,23 @@ def _scaled(value: float | None, units: tuple[str, ...]) -> str:
     return f"{value:.3g} {units[at]}" if at and abs(value) < 100 else f"{value:.0f} {units[at]}"
 
 
+def reported(value: float | None, unit: str, texts: PageTranslation) -> str:
+    """A value that a device reported, by its unit; device_facts.js does the same."""
+    if value is None:
+        return "–"
+    match unit:
+        case "s":
+            return duration(value, texts)
+        case "share":
+            return f"{value * 100:.0f} %"
+        case "°C":
+            return f"{value:.1f} °C"
+        case "":
+            return f"{value:.2f}"
+        case _:
+            return f"{value:.0f} {unit}"
+
+
 _UNITS = ((86_400 * 2, 86_400, "d"), (3600 * 2, 3600, "h"), (60 * 2, 60, "min"))
 
 

@@ -16,7 +16,7 @@ from rookery.web.accounts.caller import Caller
 from rookery.web.accounts.preferences import language_of, theme_of
 from rookery.web.assets import assets
 from rookery.web.http.request import AnyRequest, preferred
-from rookery.web.pages.formats import ago, browser, duration, moment
+from rookery.web.pages.formats import ago, browser, duration, moment, reported
 from rookery.web.pages.navigation import section_of, sections_for
 from rookery.web.site import WebSite
 from rookery.web.words.translation import PageTranslation
@@ -65,6 +65,7 @@ def page(
         "version": _version(),
         "ago": lambda seconds: ago(seconds, now, texts),
         "duration": lambda seconds: duration(seconds, texts),
+        "reported": lambda value, unit: reported(value, unit, texts),
     }
     text = templates.get_template(template).render(shell | dict(values))
     return Response(text, status_code=status, media_type=MediaType.HTML)

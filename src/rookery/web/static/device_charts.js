@@ -6,14 +6,13 @@ import { duration } from "/static/shell.js";
 const mac = document.getElementById("device").dataset.mac;
 const note = document.getElementById("span-note");
 const spans = document.getElementById("spans");
-const CHARTS = {
-  traffic: { unit: "bytes/s", columns: ["received", "sent"], fill: true },
-  load: { unit: "", columns: ["load"], fill: true },
-  shares: { unit: "ratio", columns: ["mem", "disk"] },
-  temp: { unit: "°C", columns: ["temp"], fill: true },
-};
 const charts = [...document.querySelectorAll("[data-chart]")].map((element) => ({
-  element, ...CHARTS[element.dataset.chart], plot: null, drawing: null,
+  element,
+  columns: element.dataset.chart.split(" "),
+  unit: element.dataset.unit === "share" ? "ratio" : element.dataset.unit,
+  fill: "fill" in element.dataset,
+  plot: null,
+  drawing: null,
 }));
 let span = "now";
 

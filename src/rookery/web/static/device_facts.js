@@ -4,13 +4,15 @@ import { shown } from "/static/chart.js";
 import { duration } from "/static/shell.js";
 
 const mac = document.getElementById("device").dataset.mac;
-const SHOWN = {
-  up_s: duration,
-  load: (value) => value.toFixed(2),
-  mem: (value) => `${Math.round(value * 100)} %`,
-  disk: (value) => `${Math.round(value * 100)} %`,
-  temp: (value) => (value === null ? "–" : `${value.toFixed(1)} °C`),
-};
+
+// By unit, as `reported` of web/pages/formats.py.
+function reported(value, unit) {
+  if (value === null) return "–";
+  if (unit === "s") return duration(value);
+  if (unit === "share") return `${Math.round(value * 100)} %`;
+  if (unit === "°C") return `${value.toFixed(1)} °C`;
+  return unit ? `${Math.round(value)} ${unit}` : value.toFixed(2);
+}
 
 for (const cell of document.querySelectorAll("[data-bytes]")) cell.textContent = shown(Number(cell.dataset.bytes), "bytes");
 
@@ -21,6 +23,6 @@ document.addEventListener("reported", async () => {
   for (const element of document.querySelectorAll("[data-fact]")) {
     const value = report[element.dataset.fact];
     if (element.tagName === "PROGRESS") element.value = value;
-    else element.textContent = SHOWN[element.dataset.fact](value);
+    else element.textContent = reported(value, element.dataset.unit);
   }
 });

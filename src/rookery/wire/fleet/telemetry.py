@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from rookery.errors import DecodeError, UsageError
+from rookery.wire.fleet.telemetry_field import Described, fields_of
 
 CONTENT_SIZE_MAX = 1200
 SAMPLES_MAX = 64
@@ -48,22 +49,46 @@ class LinkTelemetry(msgspec.Struct, frozen=True, array_like=True):
 class DeviceReport(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="device", omit_defaults=True
 ):
-    """The state of a device."""
+    """How a device is. Described fields are also in the lake, in HTTP answers and on pages.
+
+    A new one comes last and has a default: columns of the lake are in this order.
+    """
 
     t: Count  # when it was sampled
     b: Count = 0
     n: Count = 0
-    up: Amount = 0.0  # seconds since the device started
-    load: Amount = 0.0  # processes that want to run, of the last minute
-    mem: Ratio = 0.0  # used
-    disk: Ratio = 0.0  # used
-    temp: Degrees | None = None
-    ifs: Annotated[dict[Name, InterfaceCounters], Meta(max_length=SAMPLES_MAX)] = {}
-    links: Annotated[tuple[LinkTelemetry, ...], Meta(max_length=SAMPLES_MAX)] = ()
-    agent: Name = ""  # version
-    system: Name = ""
-    dropped: Count = 0  # reports that were given up for want of room
     stream: Csid = 0  # cipher set of its sealed streams; 0: none but 2a
+    up: Annotated[
+        Amount, Described("Uptime", "since the device started", "s", public_name="up_s")
+    ] = 0.0
+    load: Annotated[
+        Amount, Described("Load", "processes that want to run, mean of a minute", chart="mean")
+    ] = 0.0
+    mem: Annotated[Ratio, Described("Memory", "memory in use", "share", chart="mean")] = 0.0
+    disk: Annotated[Ratio, Described("Disk", "disk in use", "share", chart="mean")] = 0.0
+    temp: Annotated[
+        Degrees | None, Described("Temperature", "the hottest sensor", "°C", chart="max")
+    ] = None
+    agent: Annotated[Name, Described("Agent", "version of the agent")] = ""
+    system: Annotated[Name, Described("System", "operating system")] = ""
+    dropped: Annotated[
+        Count, Described("Reports given up", "reports given up for want of room", "reports")
+    ] = 0
+    ifs: Annotated[
+        dict[Name, InterfaceCounters],
+        Meta(max_length=SAMPLES_MAX),
+        Described("Interfaces", "counters since each interface came up", public_name="interfaces"),
+    ] = {}
+    links: Annotated[
+        tuple[LinkTelemetry, ...],
+        Meta(max_length=SAMPLES_MAX),
+        Described("Links", "mesh links of the node beside the agent"),
+    ] = ()
+
+
+DEVICE_FIELDS = fields_of(DeviceReport)
+SCALAR_FIELDS = tuple(each for each in DEVICE_FIELDS if each.is_scalar)
+CHART_FIELDS = tuple(each for each in SCALAR_FIELDS if each.chart)
 
 
 class LoadReport(
