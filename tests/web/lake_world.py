@@ -141,6 +141,10 @@ def _write_links(lake: Lake) -> None:
             for hour in range(168)
         ],
     )
+    span = {"from_at": NOON, "to_at": NOON + HOUR, "downs": 6, "down_us": 900_000_000}
+    append(lake, insights.LINK_DAYS, [{"realm": REALM, "a": ADA, "b": BOB, **span}])
+    flapping = {"realm": REALM, "a": ADA, "b": BOB, **span, "kind": "more often"}
+    append(lake, insights.FLAPPING_LINKS, [flapping | {"usual_downs": 1, "usual_days": 14}])
     health = {"realm": REALM, "hour": NOON, "nodes": 3, "edges": 2, "bridges": 2}
     append(lake, insights.TOPOLOGY_HEALTH, [health | {"articulation_points": 1}])
     critical = {"realm": REALM, "hour": NOON, "kind": "node", "a": BOB, "b": "", "cut_off": 1}

@@ -243,6 +243,72 @@ LINK_QUALITY = _whole(
     Column("loss", _DOUBLE, "lost, mean of samples", "share"),
     Column("up_share", _DOUBLE, "samples that found it up", "share"),
 )
+_LINK_ENDS = (
+    _REALM,
+    Column("a", _TEXT, "hashname of the end whose name is first"),
+    Column("b", _TEXT, "hashname of the other end"),
+)
+_ENDS = Column("ends", _LONG, "how many of the two sent samples", "ends")
+_DOWN = Column(
+    "down_us", _LONG, "how long it was down; between two samples at most 5 minutes count", "µs"
+)
+_BETWEEN = Column(
+    "between_us", _LONG, "median time from going down to going down again; null: once at most", "µs"
+)
+_RESTARTS = Column(
+    "restarts", _LONG, "restarts of its ends on this day, as far as their samples tell", "times"
+)
+LINK_DAYS = _dated(
+    "link_days",
+    ("realm", "a", "b", "date"),
+    ("facts/link_samples",),
+    "how often a mesh link went down on a day. It goes down where a sample that found it down"
+    " follows one that found it up, within 5 minutes, both of the same start of the same node. Of"
+    " its two ends the one that saw it go down less often counts, if it sent at least half as many"
+    " samples as the other: so restarts of a node that sends samples do not count",
+    Display("Links by day", "date DESC, downs DESC, down_us DESC, a, b", searched=("a", "b")),
+    *_LINK_ENDS,
+    Column("node", _TEXT, "hashname of the end whose samples count"),
+    _ENDS,
+    Column("samples", _LONG, "measurements by that end", "samples"),
+    Column("downs", _LONG, "how often it went down", "times"),
+    _DOWN,
+    _BETWEEN,
+    Column("from_at", TIMESTAMP, "when it first went down; null: it did not"),
+    Column("to_at", TIMESTAMP, "until when it was last seen down; null likewise"),
+    _RESTARTS,
+)
+FLAPPING_LINKS = _dated(
+    "flapping_links",
+    ("realm", "a", "b", "date"),
+    ("insights/link_days",),
+    "mesh links that went down at least four times on a day, with how often each usually does: the"
+    " median of those of the 14 days before that have at least half as many samples",
+    Display(
+        "Flapping links",
+        "date DESC, downs DESC, down_us DESC, a, b",
+        searched=("a", "b"),
+        view=Spans("a || ' – ' || b", "kind"),
+    ),
+    *_LINK_ENDS,
+    Column("from_at", TIMESTAMP, "when it first went down"),
+    Column("to_at", TIMESTAMP, "until when it was last seen down"),
+    Column(
+        "kind",
+        _TEXT,
+        "more often (at least twice as often as usual), as usual, or no history (fewer than three"
+        " days to compare with)",
+    ),
+    Column("downs", _LONG, "how often it went down", "times"),
+    Column(
+        "usual_downs", _LONG, "how often it usually goes down on a day; null: no history", "times"
+    ),
+    Column("usual_days", _LONG, "days that this rests on", "days"),
+    _DOWN,
+    _BETWEEN,
+    _ENDS,
+    _RESTARTS,
+)
 TOPOLOGY_HEALTH = _dated(
     "topology_health",
     ("realm", "hour"),
@@ -414,9 +480,7 @@ LINK_COST_ADVICE = _whole(
         searched=("a", "b"),
         view=Spans("a || ' – ' || b", "'advice'"),
     ),
-    _REALM,
-    Column("a", _TEXT, "hashname of the end whose name is first"),
-    Column("b", _TEXT, "hashname of the other end"),
+    *_LINK_ENDS,
     Column("from_at", TIMESTAMP, "start of the window"),
     Column("to_at", TIMESTAMP, "its end"),
     Column("factor", _DOUBLE, "the highest of its hours"),
@@ -439,6 +503,8 @@ TABLES: tuple[Table, ...] = (
     TRAFFIC_HOURS,
     TRAFFIC_DAYS,
     LINK_QUALITY,
+    LINK_DAYS,
+    FLAPPING_LINKS,
     TOPOLOGY_HEALTH,
     CRITICAL_ELEMENTS,
     ANOMALIES,

@@ -216,6 +216,8 @@ WORDS: dict[str, str] = {
     "Traffic by hour": "Трафик по часам",
     "Traffic by day": "Трафик по дням",
     "Link quality": "Качество связей",
+    "Links by day": "Связи по дням",
+    "Flapping links": "Нестабильные связи",
     "Topology health": "Здоровье топологии",
     "Critical elements": "Критичные элементы",
     "Anomalies": "Аномалии",
@@ -240,4 +242,7 @@ WORDS: dict[str, str] = {
     "heat": "перегрев",
     "device load": "нагрузка устройства",
     "advice": "совет",
+    "more often": "чаще обычного",
+    "as usual": "как обычно",
+    "no history": "не с чем сравнить",
 }
