@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from rookery.fleet.alerts.alert import AlertCondition, AlertRaised
+from rookery.hub.registry.entry_writer import HubBacklog
 from rookery.store.accounts.audit import AuditRow
 from rookery.store.alerts.writer import AlertChannels, AlertWriter
 from tests.e2e.web.axe import axe_source, grave_violations
@@ -29,8 +30,8 @@ def test_figures_change_without_a_reload(
     page.goto("/fleet/system")
     size = page.locator('span[data-figure="spool.size_bytes"]')
     expect(size).to_have_text("0 B")
-    text = b"rookery_spool_size_bytes 123456789\n"
-    monkeypatch.setattr(served.world.hub, "metrics_text", lambda: text)
+    waiting = HubBacklog(123_456_789, None, is_full=False, unsaved_entries=0)
+    monkeypatch.setattr(served.world.hub, "waiting", waiting)
     expect(size).to_have_text("123 MB")
 
 
