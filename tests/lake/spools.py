@@ -41,6 +41,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
         mem=0.5,
         disk=0.75,
         temp=-3.5,
+        signal=-52.0,
         ifs={
             "eth0": telemetry.InterfaceCounters(1, 2, 3, 4, 5, 6),
             "wlan0": telemetry.InterfaceCounters((1 << 63) - 1),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 
+from rookery.agent.wireless import signal_dbm
 from rookery.errors import RookeryError, UsageError
 from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.runtime.version import installed_version
@@ -43,6 +44,7 @@ class DeviceSampler:
             mem=_share(psutil.virtual_memory().percent),
             disk=_share(psutil.disk_usage(self._disk).percent),
             temp=_temperature(),
+            signal=signal_dbm(),
             ifs=_interfaces(),
             links=tuple(links[:LINKS_MAX]),
             agent=self._agent,

@@ -51,6 +51,7 @@ POISON: dict[str, list[tuple[dict[str, object], str]]] = {
         ({"mem": 1.5}, "mem is not from 0 to 1"),
         ({"disk": -0.25, "mem": 1.5}, "mem is not from 0 to 1"),
         ({"temp": float("nan")}, "temp is not from -300 to 1000"),
+        ({"signal": 200.0}, "signal is not from -200 to 100"),
         ({"interfaces": [("", 1, 2, 3, 4, 5, 6)]}, "interfaces.name is missing"),
         ({"interfaces": [None]}, "interfaces.name is missing"),
         (

@@ -33,7 +33,15 @@ async def lakeworld(tmp_path: Path, template: Path) -> AsyncIterator[World]:
     mac = {"reporter": TEXT}
     kept = {"spool": "s", "position": 1, "boot": 1, "sequence": 1, "received_at": NOW}
     reports = [
-        {**mac, **minutes_ago(10), "load": 1.0, "mem": 0.5, "disk": 0.25, "temp": 40.0},
+        {
+            **mac,
+            **minutes_ago(10),
+            "load": 1.0,
+            "mem": 0.5,
+            "disk": 0.25,
+            "temp": 40.0,
+            "signal": -60.0,
+        },
         {**mac, **minutes_ago(5), "load": 2.0, "mem": 0.7, "disk": 0.25, "temp": None},
         {**mac, **minutes_ago(600), "load": 3.0, "mem": 0.1, "disk": 0.1, "temp": 30.0},
         {**minutes_ago(5), "reporter": "02:fc:00:00:00:02", "load": 9.0},
@@ -84,6 +92,23 @@ async def test_the_last_reports_are_there_at_once(hubworld: World) -> None:
     assert listed[0]["traffic"] == [200, 200]
 
 
+async def test_a_signal_is_shown_where_a_device_reports_one(hubworld: World) -> None:
+    alice = await hubworld.owner("alice")
+    for ago_s, signal in ((3, None), (2, -61.4)):
+        report = DeviceReport(t=10_000 - ago_s * 1000, temp=41.26, up=7200.0, signal=signal)
+        await hubworld.hub.report(ago_s=ago_s, content=telemetry.encode(report))
+        page = (await alice.get(f"/devices/{TEXT}", headers=BROWSER)).text
+        shown = "–" if signal is None else "-61 dBm"
+        assert f'data-fact="signal" data-unit="dBm">{shown}</p>' in page
+    assert 'data-fact="temp" data-unit="°C">41.3 °C</p>' in page
+    assert 'data-fact="up_s" data-unit="s">2 h</p>' in page
+    assert (await fetched(alice, "telemetry"))["signal"] == [None, -61.4]
+    answer = await alice.get(f"{API}/devices/{TEXT}/report")
+    assert answer.json()["signal"] == -61.4
+    charts = (await alice.get(f"/devices/{TEXT}/telemetry", headers=BROWSER)).text
+    assert 'data-chart="signal" data-unit="dBm" data-signal="signal"' in charts
+
+
 async def test_the_last_reports_are_those_since_it_is_mine(hubworld: World) -> None:
     """Low: `span=now`, the last report and the small picture told of a former owner's time."""
     alice = await hubworld.signed_in("alice")
@@ -115,6 +140,7 @@ async def test_the_lake_gives_means_of_each_step(lakeworld: World) -> None:
     hour = await fetched(alice, "telemetry?span=1h")
     assert [value for value in hour["load"] if value is not None] == [1.0, 2.0]
     assert [value for value in hour["temp"] if value is not None] == [40.0]
+    assert [value for value in hour["signal"] if value is not None] == [-60.0]
     assert [value for value in hour["received"] if value is not None] == [2000.0]
     assert [value for value in hour["sent"] if value is not None] == [200.0]
     day = await fetched(alice, "telemetry?span=24h")

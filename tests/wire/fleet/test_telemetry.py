@@ -57,9 +57,37 @@ def test_the_kind_comes_first_f3() -> None:
     assert encode(DEVICE)[1:].startswith(b"\xa4kind\xa6device")
 
 
+def test_a_report_with_every_key_has_the_long_header() -> None:
+    full = msgspec.structs.replace(DEVICE, system="Linux", stream=0x40, signal=-52.0)
+    content = encode(full)
+    assert content.startswith(b"\xde\x00\x10\xa4kind\xa6device")
+    assert decode(content) == full
+
+
 def test_what_a_newer_sender_adds_is_passed_over() -> None:
     known = msgspec.msgpack.decode(encode(LOAD))
     assert decode(msgspec.msgpack.encode({**known, "novelty": [1, 2]})) == LOAD
+
+
+def test_a_signal_is_optional_in_both_directions() -> None:
+    """An older sender leaves it out, and an older hub passes it over."""
+    assert b"signal" not in encode(DEVICE)
+    told = msgspec.structs.replace(DEVICE, signal=-52.0)
+    assert decode(encode(told)) == told
+    known = {each.name for each in msgspec.structs.fields(DeviceReport)} - {"signal"}
+    former = msgspec.defstruct(
+        "DeviceReport",
+        [
+            (each.name, each.type, each.default)
+            for each in msgspec.structs.fields(DeviceReport)
+            if each.name in known and each.name not in {"t", "ifs"}
+        ],
+        tag_field="kind",
+        tag="device",
+    )
+    assert msgspec.msgpack.decode(encode(told), type=former) == msgspec.msgpack.decode(
+        encode(DEVICE), type=former
+    )
 
 
 @given(st.binary(max_size=200))
@@ -76,6 +104,7 @@ def test_arbitrary_bytes_are_a_report_or_raise_decode_error(data: bytes) -> None
         {"t": -1},
         {"t": 2**63},
         {"mem": 1.5},
+        {"signal": 101.0},
         {"load": float("nan")},
         {"up": float("inf")},
         {"agent": "x" * 65},

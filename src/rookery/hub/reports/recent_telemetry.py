@@ -2,7 +2,7 @@
 
     report ─▶ | at | received | sent | each field that has a chart |   32 of them a device
 
-A point is packed as it comes, into a ring of fixed size: ten thousand devices take 21 MB, where
+A point is packed as it comes, into a ring of fixed size: ten thousand devices take 24 MB, where
 the reports themselves would take 120. Once all places are taken, a new device gets one only
 when a page asks for it, in place of the device that was asked for longest ago: so a fleet far
 larger than the table does not replace its contents all the time.

@@ -93,6 +93,7 @@ WORDS: dict[str, str] = {
     "Memory": "Память",
     "Disk": "Диск",
     "Temperature": "Температура",
+    "Wi-Fi signal": "Сигнал Wi-Fi",
     "Waiting requests": "Запросов в очереди",
     "last reports": "последние отчёты",
     "received": "принято",
@@ -182,11 +183,13 @@ WORDS: dict[str, str] = {
     "From the lake, one value for every": "Из озера данных, одно значение на каждые",
     "Nothing is known of this time.": "Об этом времени ничего не известно.",
     "It has no sensor.": "Датчика нет.",
+    "It is in no Wi-Fi network.": "Устройство не подключено к Wi-Fi.",
     "Loading…": "Загрузка…",
     "Memory and disk": "Память и диск",
     "memory": "память",
     "disk": "диск",
     "temperature": "температура",
+    "signal": "сигнал",
     "Further back": "Более ранние данные",
     (
         "This hub remembers the last reports only. With a lake beside it, days and weeks are "

@@ -20,6 +20,7 @@ Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Csid = Annotated[int, Meta(ge=0, le=255)]
 Ratio = Annotated[float, Meta(ge=0.0, le=1.0)]
 Amount = Annotated[float, Meta(ge=0.0, le=1e15)]
+Decibels = Annotated[float, Meta(ge=-200.0, le=100.0)]
 Degrees = Annotated[float, Meta(ge=-300.0, le=1000.0)]
 Name = Annotated[str, Meta(max_length=64)]
 Text = Annotated[str, Meta(max_length=256)]
@@ -84,6 +85,10 @@ class DeviceReport(
         Meta(max_length=SAMPLES_MAX),
         Described("Links", "mesh links of the node beside the agent"),
     ] = ()
+    signal: Annotated[
+        Decibels | None,
+        Described("Wi-Fi signal", "of the wireless interface that hears best", "dBm", chart="mean"),
+    ] = None
 
 
 DEVICE_FIELDS = fields_of(DeviceReport)
@@ -154,6 +159,7 @@ class ReportOrigin(msgspec.Struct, frozen=True):
     n: Count
 
 
+_SHORT_MAP, _SHORT_MAP_MAX, _MAP_16 = 0x80, 15, 0xDE
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER: msgspec.msgpack.Decoder[Report] = msgspec.msgpack.Decoder(Report)
 _ORIGIN_DECODER = msgspec.msgpack.Decoder(ReportOrigin)
@@ -161,12 +167,20 @@ _ORIGIN_DECODER = msgspec.msgpack.Decoder(ReportOrigin)
 
 def encode(report: Report) -> bytes:
     """The content of a report; a device with too much to tell leaves out links, then interfaces."""
-    content = _ENCODER.encode(report)
+    content = _encoded(report)
     while len(content) > CONTENT_SIZE_MAX:
         if not isinstance(report, DeviceReport) or not (report.links or report.ifs):
             raise UsageError(f"a report of {len(content)} bytes; {CONTENT_SIZE_MAX} are allowed")
         report = _with_less(report)
-        content = _ENCODER.encode(report)
+        content = _encoded(report)
+    return content
+
+
+def _encoded(report: Report) -> bytes:
+    """With the short header wherever it fits: msgspec takes the long one for 16 possible keys."""
+    content = _ENCODER.encode(report)
+    if content[0] == _MAP_16 and (count := content[1] << 8 | content[2]) <= _SHORT_MAP_MAX:
+        return bytes([_SHORT_MAP | count]) + content[3:]
     return content
 
 
