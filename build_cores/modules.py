@@ -165,6 +165,7 @@ MODULES = {
         "segmentation",
         "stream_gate",
         "tcp_gate",
+        "unix_gate",
     ),
     "runtime.proxy": (
         "direct_copy",

@@ -95,6 +95,7 @@ TESTED = (
     "tests/runtime/endpoint/gates/test_framing.py",
     "tests/runtime/endpoint/gates/test_segmentation.py",
     "tests/runtime/endpoint/gates/test_udp_gate.py",
+    "tests/runtime/endpoint/gates/test_unix_gate.py",
     "tests/runtime/endpoint/gates/test_websocket.py",
     "tests/runtime/outbox/test_outbox.py",
     "tests/runtime/proxy/test_direct_copy.py",
